@@ -1,0 +1,96 @@
+"""Two verbs: `decide` (stop? with what answer? else which arm?) and `record`. And `run`, their loop.
+
+A sampling rule is a NamedTuple type with its own `choose`. Compiled code finds `choose` by the type
+of the state, so `run` is compiled once per rule, and loaded from disk afterwards.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.extending import overload
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from furthest.kernels.evidence import READY, ROUNDS, Evidence, record
+from furthest.kernels.jit import kernel
+from furthest.kernels.linalg import Counts, Vector
+from furthest.kernels.stopping import ANSWER, MET, Stopping, assess
+from furthest.kernels.task import Task
+
+Chooser = Callable[[Any, Task, Evidence, Stopping], int]
+
+_choosers: dict[type, Chooser] = {}
+
+
+def register(state: type, choose: Chooser) -> None:
+    """Make `choose` the compiled sampling rule of states of this type."""
+    _choosers[state] = choose
+
+
+def choose(rule: Any, task: Task, evidence: Evidence, stopping: Stopping) -> int:
+    """The arm to pull next, by the rule that belongs to the type of its state."""
+    return _choosers[type(rule)](rule, task, evidence, stopping)
+
+
+@overload(choose)
+def _choose_compiled(rule: Any, task: Any, evidence: Any, stopping: Any) -> Chooser:
+    chosen = _choosers[rule.instance_class]
+
+    def implementation(rule: Any, task: Any, evidence: Any, stopping: Any) -> int:
+        return chosen(rule, task, evidence, stopping)
+
+    return implementation
+
+
+@kernel
+def decide(
+    task: Task, evidence: Evidence, stopping: Stopping, rule: Any, rng: Generator
+) -> tuple[int, int, int]:
+    """(confidence levels reached, answer, arm to pull next).
+
+    Before the initial design is complete the answer is −1 and the arm is the design's next; once
+    all levels are reached the arm is −1.
+    """
+    if evidence.clock[READY] == 0:
+        for i in range(task.initial.shape[0]):
+            if evidence.counts[task.initial[i]] == 0:
+                return 0, -1, task.initial[i]
+    met = assess(task, evidence, stopping, rng)
+    answer = stopping.state[ANSWER]
+    if met == stopping.threshold.offsets.shape[0]:
+        return met, answer, -1
+    return met, answer, choose(rule, task, evidence, stopping)
+
+
+@kernel
+def run(
+    task: Task,
+    evidence: Evidence,
+    stopping: Stopping,
+    rule: Any,
+    means: Vector,
+    noise: Generator,
+    rng: Generator,
+    until: int,
+    times: Counts,
+    answers: Counts,
+    pulls: NDArray[np.int64],
+) -> bool:
+    """Simulate until every confidence level is reached, or until `until` measurements.
+
+    Writes stopping time, answer and pulls of each level when it is reached. Returns whether all
+    are; the state is in the arguments, so a later call goes on where this one stopped.
+    """
+    levels = times.shape[0]
+    while evidence.clock[ROUNDS] < until:
+        done = stopping.state[MET]
+        met, answer, arm = decide(task, evidence, stopping, rule, rng)
+        for level in range(done, met):
+            times[level] = evidence.clock[ROUNDS]
+            answers[level] = answer
+            pulls[level, :] = evidence.counts
+        if met == levels:
+            return True
+        record(task, evidence, arm, means[arm] + noise.standard_normal())
+    return False

@@ -1,0 +1,98 @@
+"""What can go wrong.
+
+    FurthestError
+    ├── InputError(ValueError)       bad input: exit code 2 on the command line
+    │   ├── ProblemError             the question itself does not make sense
+    │   │   ├── ShapeError               arrays that do not fit together
+    │   │   ├── NotFiniteError           NaN or infinite entries
+    │   │   ├── TooFewAnswersError       fewer than two answers
+    │   │   ├── SpanError                arms that cannot tell the answers apart
+    │   │   ├── DuplicateAnswersError    equal answers at ε = 0
+    │   │   ├── EpsilonError             ε outside the range of its notion
+    │   │   └── SigmaError               σ not positive
+    │   ├── ParameterError           a parameter μ under which the question has no answer
+    │   ├── StrategyError            an unknown or unsound part of a strategy
+    │   └── FileError                a problem file that cannot be read
+    └── MissingExtraError            an optional dependency is not installed
+"""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class FurthestError(Exception):
+    """Root of all errors of this package."""
+
+
+class InputError(FurthestError, ValueError):
+    """Bad input: what was wrong, where, and what would be right."""
+
+
+class ProblemError(InputError):
+    """The question itself does not make sense."""
+
+
+class ShapeError(ProblemError):
+    """Arrays that do not fit together."""
+
+
+class NotFiniteError(ProblemError):
+    """NaN or infinite entries."""
+
+
+class TooFewAnswersError(ProblemError):
+    """Fewer than two answers."""
+
+
+class SpanError(ProblemError):
+    """Arms that cannot tell the answers apart."""
+
+
+class DuplicateAnswersError(ProblemError):
+    """Equal answers at ε = 0."""
+
+
+class EpsilonError(ProblemError):
+    """ε outside the range of its notion."""
+
+
+class SigmaError(ProblemError):
+    """σ not positive."""
+
+
+class ParameterError(InputError):
+    """A parameter μ under which the question has no answer."""
+
+
+class StrategyError(InputError):
+    """An unknown or unsound part of a strategy."""
+
+
+class FileError(InputError):
+    """A problem file that cannot be read."""
+
+
+class MissingExtraError(FurthestError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed: pip install 'furthest[{extra}]'")
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """ "did you mean …?", or the list of what there is."""
+    names = list(known)
+    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(names)}"
+
+
+def pick(
+    name: str, table: Mapping[str, T], what: str, error: type[InputError] = StrategyError
+) -> T:
+    """table[name], or an error that names the nearest entry."""
+    if name not in table:
+        raise error(f"unknown {what} {name!r}; {nearest_name(name, table)}")
+    return table[name]

@@ -1,0 +1,150 @@
+"""Problem files in and out: TOML, CSV and NPZ.
+
+TOML and NPZ hold the fields of `Problem` under their own names, and optionally `mu`:
+
+    eps = 0.05
+    arms = [[1.0, 0.0], [0.0, 1.0]]
+    arm_names = ["A", "B"]
+
+CSV has one row per option and one column per feature; a `name` column and a `role` column (arm,
+answer or both) are optional. Lines that start with # at its top are TOML: `# eps = 0.05`.
+"""
+
+import csv
+import io
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tomli_w
+
+from furthest.errors import FileError, nearest_name, pick
+from furthest.instances import Instance
+from furthest.problem import Problem
+
+FIELDS = ("arms", "answers", "eps", "notion", "sigma", "arm_names", "answer_names", "mu")
+SETTINGS = ("eps", "notion", "sigma", "mu")
+ROLES = {"arm": (True, False), "answer": (False, True), "both": (True, True)}
+
+Data = dict[str, Any]
+
+
+def read_instance(path: Path, given: Data | None = None) -> Instance:
+    """A problem file with its μ, if it holds one; `given` settings override the file's."""
+    reader, _ = pick(path.suffix.lower(), FORMATS, "file format", FileError)
+    try:
+        data = reader(path)
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror or error}") from None
+    except FileError as error:
+        raise FileError(f"{path}: {error}") from None
+    data |= given or {}
+    for key in data:
+        if key not in FIELDS:
+            raise FileError(f"{path}: unknown entry {key!r}; {nearest_name(key, FIELDS)}")
+    if "arms" not in data:
+        raise FileError(f"{path}: there are no arms")
+    mu = data.pop("mu", None)
+    return Instance(path.name, Problem(**data), None if mu is None else np.asarray(mu, float))
+
+
+def read_problem(path: str | Path) -> Problem:
+    """The problem of a TOML, CSV or NPZ file."""
+    return read_instance(Path(path)).problem
+
+
+def write_problem(problem: Problem, path: str | Path, mu: Any = None) -> None:
+    """Write a TOML, CSV or NPZ file from which the same problem is read back."""
+    path = Path(path)
+    _, writer = pick(path.suffix.lower(), FORMATS, "file format", FileError)
+    data: Data = {
+        "eps": problem.eps,
+        "notion": problem.notion,
+        "sigma": problem.sigma,
+        "arms": problem.arms,
+        "arm_names": problem.arm_names,
+    }
+    if problem.answers is not problem.arms:
+        data |= {"answers": problem.answers, "answer_names": problem.answer_names}
+    if mu is not None:
+        data["mu"] = np.asarray(mu, float)
+    writer(path, data)
+
+
+def _plain(data: Data) -> Data:
+    return {key: np.asarray(value).tolist() for key, value in data.items()}
+
+
+def _read_toml(path: Path) -> Data:
+    return _parse_toml(path.read_text(encoding="utf-8"))
+
+
+def _parse_toml(text: str) -> Data:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(f"not valid TOML: {error}") from None
+
+
+def _write_toml(path: Path, data: Data) -> None:
+    path.write_text(tomli_w.dumps(_plain(data)), encoding="utf-8")
+
+
+def _read_npz(path: Path) -> Data:
+    try:
+        with np.load(path) as archive:
+            return {key: archive[key][()] for key in archive.files}
+    except (ValueError, EOFError, OSError) as error:
+        raise FileError(f"not a NumPy archive: {error}") from None
+
+
+def _write_npz(path: Path, data: Data) -> None:
+    np.savez(path, allow_pickle=False, **data)
+
+
+def _read_csv(path: Path) -> Data:
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    comments = [line.lstrip("#").strip() for line in lines if line.startswith("#")]
+    data = _parse_toml("\n".join(comments))
+    rows = list(csv.DictReader(line for line in lines if line and not line.startswith("#")))
+    if not rows:
+        raise FileError("there are no rows")
+    features = [key for key in rows[0] if key not in ("name", "role")]
+    vectors = [[_cell(row[key], key, line) for key in features] for line, row in enumerate(rows, 1)]
+    names = [row.get("name") or f"row {line}" for line, row in enumerate(rows, 1)]
+    roles = [pick(row.get("role") or "both", ROLES, "role", FileError) for row in rows]
+    if all(role == ROLES["both"] for role in roles):
+        return data | {"arms": vectors, "arm_names": names}
+    for key, part in (("arm", 0), ("answer", 1)):
+        chosen = [i for i, role in enumerate(roles) if role[part]]
+        data |= {f"{key}s": [vectors[i] for i in chosen], f"{key}_names": [names[i] for i in chosen]}
+    return data
+
+
+def _cell(text: str | None, column: str, line: int) -> float:
+    try:
+        return float(text or "")
+    except ValueError:
+        raise FileError(f"row {line}, column {column!r}: {text!r} is not a number") from None
+
+
+def _write_csv(path: Path, data: Data) -> None:
+    out = io.StringIO()
+    for line in tomli_w.dumps(_plain({k: v for k, v in data.items() if k in SETTINGS})).splitlines():
+        out.write(f"# {line}\n")
+    table = csv.writer(out, lineterminator="\n")
+    roles = [("both", "arm")] if "answers" not in data else [("arm", "arm"), ("answer", "answer")]
+    table.writerow(["name", "role", *(f"x{i}" for i in range(data["arms"].shape[1]))])
+    for role, key in roles:
+        for name, vector in zip(data[f"{key}_names"], data[f"{key}s"].tolist(), strict=True):
+            table.writerow([name, role, *vector])
+    path.write_text(out.getvalue(), encoding="utf-8")
+
+
+FORMATS: dict[str, tuple[Callable[[Path], Data], Callable[[Path, Data], None]]] = {
+    ".toml": (_read_toml, _write_toml),
+    ".csv": (_read_csv, _write_csv),
+    ".npz": (_read_npz, _write_npz),
+}

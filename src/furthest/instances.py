@@ -1,0 +1,148 @@
+"""Instances: a problem together with a true parameter. The paper's generators, and problem files.
+
+Jourdan & Degenne (2022), section 5: `hard` and `random`; section 3: `circle`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from furthest.errors import InputError, ParameterError, nearest_name, pick
+from furthest.problem import Notion, Problem
+
+R_EPS = 0.1  # the paper's r_ε: how far into the ε-band the second ε-best answer lies
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A problem and the parameter μ under which it is simulated; μ may be unknown."""
+
+    name: str
+    problem: Problem
+    mu: NDArray[np.float64] | None
+
+    @property
+    def truth(self) -> NDArray[np.float64]:
+        """μ, or an error where the instance has none."""
+        if self.mu is None:
+            raise ParameterError(f"{self.name} has no true parameter: give one with --mu")
+        return self.mu
+
+
+def hard(
+    eps: float = 0.05,
+    notion: Notion = "multiplicative",
+    sigma: float = 1.0,
+    *,
+    d: int = 2,
+    r: float = R_EPS,
+    arms: str = "all",
+) -> Instance:
+    """Unit vectors, one answer just inside the ε-band and one just outside; μ = e₁.
+
+    With arms="basis" only the unit vectors can be measured, as in the paper's table 1.
+    """
+    if d < 2:
+        raise InputError(f"the hard instance needs d ≥ 2, not {d}")
+    if not 0 < eps < 1:
+        raise InputError(f"the hard instance needs 0 < ε < 1, not {eps:g}")
+    basis = np.eye(d)
+    angle = np.arccos(1 - eps)
+    inside, outside = (
+        np.cos(phi) * basis[0] + np.sin(phi) * basis[1] for phi in (r * angle, (1 + r) * angle)
+    )
+    answers = np.vstack([basis, inside, outside])
+    names = [f"e{i + 1}" for i in range(d)] + ["inside", "outside"]
+    choices = {"all": answers, "basis": basis}
+    chosen = pick(arms, choices, "set of arms", InputError)
+    problem = Problem(
+        chosen, answers, eps, notion, sigma, arm_names=names[: len(chosen)], answer_names=names
+    )
+    return Instance("hard" if d == 2 else f"hard:d={d}", problem, basis[0])
+
+
+def random(
+    eps: float = 0.05,
+    notion: Notion = "multiplicative",
+    sigma: float = 1.0,
+    *,
+    d: int = 6,
+    seed: int = 0,
+    arms: int = 20,
+    r: float = R_EPS,
+) -> Instance:
+    """Uniform on the unit sphere; μ = a₁, and the last arm a copy of a₁ of value 1 − r·ε."""
+    if d < 1 or arms < 2:
+        raise InputError(f"random needs d ≥ 1 and arms ≥ 2, not d={d}, arms={arms}")
+    rng = np.random.default_rng(seed)
+    vectors = rng.standard_normal((arms - 1, d))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    mu = vectors[0]
+    corrupted = mu.copy()
+    i = int(mu.argmin())
+    corrupted[i] = (1 - mu @ mu + mu[i] ** 2 - r * eps) / mu[i]
+    problem = Problem(np.vstack([vectors, corrupted]), None, eps, notion, sigma)
+    return Instance(f"random:d={d},seed={seed}", problem, mu)
+
+
+def circle(
+    eps: float = 0.05, notion: Notion = "multiplicative", sigma: float = 1.0, *, seed: int = 0
+) -> Instance:
+    """Four unit vectors in the plane: the best, one inside the ε-band, two outside; μ = e₁."""
+    rng = np.random.default_rng(seed)
+    edge = np.arccos(1 - eps)
+    inside = rng.uniform(-edge, edge)
+    outside = rng.uniform(edge, np.pi, 2) * rng.choice([-1, 1], 2)
+    angles = np.array([0.0, inside, *outside])
+    vectors = np.column_stack([np.cos(angles), np.sin(angles)])
+    return Instance(
+        f"circle:seed={seed}", Problem(vectors, None, eps, notion, sigma), np.array([1.0, 0.0])
+    )
+
+
+GENERATORS: dict[str, Callable[..., Instance]] = {"hard": hard, "random": random, "circle": circle}
+
+
+def find(
+    text: str,
+    *,
+    eps: float | None = None,
+    notion: Notion | None = None,
+    sigma: float | None = None,
+    mu: list[float] | None = None,
+) -> Instance:
+    """The instance that INSTANCE on a command line means: a generator or a problem file."""
+    question = {"eps": eps, "notion": notion, "sigma": sigma}
+    given = {name: value for name, value in question.items() if value is not None}
+    name, _, parameters = text.partition(":")
+    if name in GENERATORS:
+        instance = _generate(name, parameters, given)
+    elif Path(text).is_file():
+        from furthest.files import read_instance
+
+        instance = read_instance(Path(text), given)
+    else:
+        raise InputError(
+            f"{text!r} is neither a file nor a known instance; {nearest_name(name, GENERATORS)}"
+        )
+    if mu is not None:
+        instance = Instance(instance.name, instance.problem, np.asarray(mu, float))
+    return instance
+
+
+def _generate(name: str, parameters: str, given: dict[str, object]) -> Instance:
+    """`random:d=6,seed=3` → random(d=6, seed=3)."""
+    generator = GENERATORS[name]
+    kinds = {k: type(v) for k, v in (generator.__kwdefaults__ or {}).items()}
+    options: dict[str, object] = {}
+    for part in filter(None, parameters.split(",")):
+        key, _, value = part.partition("=")
+        kind = pick(key, kinds, f"parameter of {name}", InputError)
+        try:
+            options[key] = kind(value)
+        except ValueError:
+            raise InputError(f"{name}: {key} must be of type {kind.__name__}, not {value!r}") from None
+    return generator(**given, **options)

@@ -1,0 +1,57 @@
+"""Candidate answers: greedy and instantaneous furthest."""
+
+import math
+
+from furthest.kernels.alternatives import statistic
+from furthest.kernels.evidence import MEMO_ANSWER, MEMO_ROUND, ROUNDS, Evidence
+from furthest.kernels.jit import kernel
+from furthest.kernels.linalg import Vector
+from furthest.kernels.task import Task
+
+# Relative differences below this are rounding: the lower index wins.
+TIE = 1e-12
+
+GREEDY = 0
+INSTANTANEOUS = 1
+FURTHEST = 2
+
+
+@kernel
+def greedy_answer(values: Vector) -> int:
+    """z*(μ): the answer of largest value."""
+    best = 0
+    for z in range(1, values.shape[0]):
+        if values[z] > values[best] + TIE * abs(values[best]):
+            best = z
+    return best
+
+
+@kernel
+def is_near_best(task: Task, values: Vector, z: int, top: float) -> bool:
+    """Whether z is ε-best when the best value is `top`."""
+    return values[z] - task.c * top + task.e >= 0.0
+
+
+@kernel
+def instantaneous_furthest(task: Task, evidence: Evidence) -> tuple[int, float]:
+    """z_F(μ_t, N_t) and its GLR statistic: the ε-best answer that is easiest to verify by now.
+
+    Remembered until the next measurement, since candidate and sampling rule both ask for it.
+    """
+    clock = evidence.clock
+    if clock[MEMO_ROUND] == clock[ROUNDS]:
+        return clock[MEMO_ANSWER], evidence.memo[0]
+    values = evidence.values
+    # Where no answer is ε-best (multiplicative notion, best value not positive), the greedy one.
+    greedy = greedy_answer(values)
+    answer = greedy
+    furthest, _ = statistic(task, evidence, greedy, -math.inf)
+    for z in range(values.shape[0]):
+        if z != greedy and is_near_best(task, values, z, values[greedy]):
+            distance, _ = statistic(task, evidence, z, furthest)
+            if distance > furthest * (1.0 + TIE):
+                answer, furthest = z, distance
+    clock[MEMO_ROUND] = clock[ROUNDS]
+    clock[MEMO_ANSWER] = answer
+    evidence.memo[0] = furthest
+    return answer, furthest

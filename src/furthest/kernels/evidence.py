@@ -1,0 +1,172 @@
+"""Evidence: everything that the measurements so far say, and `record`, its only writer.
+
+Ordinary least squares without regularisation. Each measurement is a rank-one update of O(d² + dZ)
+(Sherman–Morrison). Updates drift, so every `REFRESH` rounds all is recomputed from the counts,
+which are exact, and from the sums of rewards per arm.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from furthest.kernels.jit import kernel
+from furthest.kernels.linalg import (
+    Counts,
+    Matrix,
+    Vector,
+    cholesky,
+    combine,
+    dot,
+    information,
+    matvec,
+    solve_lower_many,
+    solve_lower_transposed_many,
+)
+from furthest.kernels.task import Task
+
+REFRESH = 256
+
+# Positions in Evidence.clock.
+ROUNDS = 0  # measurements recorded
+READY = 1  # 1 once the initial design is complete and the estimate exists
+MEMO_ROUND = 2  # round of the memorised instantaneous furthest answer
+MEMO_ANSWER = 3
+
+
+class Evidence(NamedTuple):
+    """The state of knowledge after t measurements."""
+
+    clock: Counts  # (4,) see the positions above
+    counts: Counts  # (K,) pulls of each arm, N
+    sums: Vector  # (K,) sum of the rewards of each arm
+    matrix: Matrix  # (d, d) V = Σ N_a a aᵀ
+    inverse: Matrix  # (d, d) V⁻¹
+    estimate: Vector  # (d,) μ_t, ordinary least squares
+    values: Vector  # (Z,) ⟨μ_t, z⟩
+    projected: Matrix  # (d, Z) V⁻¹z for every answer: the Gram matrix ZV⁻¹Zᵀ in factored form
+    widths: Vector  # (K,) ‖a‖²_{V⁻¹}
+    memo: Vector  # (1,) statistic of the memorised answer
+    norms: Vector  # (Z,) scratch
+    step: Vector  # (d,) scratch
+    along_answers: Vector  # (Z,) scratch
+    along_arms: Vector  # (K,) scratch
+    factor: Matrix  # (d, d) scratch
+
+
+def no_evidence(task: Task) -> Evidence:
+    """The state before any measurement."""
+    arms, d = task.arms.shape
+    answers = task.answers.shape[0]
+    clock = np.zeros(4, np.int64)
+    clock[MEMO_ROUND] = -1
+    return Evidence(
+        clock=clock,
+        counts=np.zeros(arms, np.int64),
+        sums=np.zeros(arms),
+        matrix=np.zeros((d, d)),
+        inverse=np.zeros((d, d)),
+        estimate=np.zeros(d),
+        values=np.zeros(answers),
+        projected=np.zeros((d, answers)),
+        widths=np.zeros(arms),
+        memo=np.zeros(1),
+        norms=np.zeros(answers),
+        step=np.zeros(d),
+        along_answers=np.zeros(answers),
+        along_arms=np.zeros(arms),
+        factor=np.zeros((d, d)),
+    )
+
+
+@kernel
+def record(task: Task, evidence: Evidence, arm: int, reward: float) -> None:
+    """Take in one measurement (reward in units of σ)."""
+    clock = evidence.clock
+    clock[ROUNDS] += 1
+    evidence.counts[arm] += 1
+    evidence.sums[arm] += reward
+    if clock[READY] == 0:
+        if _design_complete(task, evidence):
+            clock[READY] = 1
+            recompute(task, evidence)
+    elif clock[ROUNDS] % REFRESH == 0:
+        recompute(task, evidence)
+    else:
+        _update(task, evidence, arm, reward)
+
+
+@kernel
+def _design_complete(task: Task, evidence: Evidence) -> bool:
+    for i in range(task.initial.shape[0]):
+        if evidence.counts[task.initial[i]] == 0:
+            return False
+    return True
+
+
+@kernel
+def _update(task: Task, evidence: Evidence, arm: int, reward: float) -> None:
+    """Sherman–Morrison for V⁻¹ and for everything derived from it."""
+    a = task.arms[arm]
+    d = a.shape[0]
+    step = evidence.step
+    matvec(evidence.inverse, a, step)
+    shrink = 1.0 / (1.0 + dot(a, step))
+    surprise = shrink * (reward - dot(a, evidence.estimate))
+
+    inverse = evidence.inverse
+    matrix = evidence.matrix
+    for i in range(d):
+        scale = shrink * step[i]
+        evidence.estimate[i] += surprise * step[i]
+        for j in range(d):
+            inverse[i, j] -= scale * step[j]
+            matrix[i, j] += a[i] * a[j]
+
+    along = evidence.along_answers
+    combine(step, task.answer_columns, along)
+    for z in range(along.shape[0]):
+        evidence.values[z] += surprise * along[z]
+    projected = evidence.projected
+    for i in range(d):
+        scale = shrink * step[i]
+        for z in range(along.shape[0]):
+            projected[i, z] -= scale * along[z]
+
+    across = evidence.along_arms
+    combine(step, task.arm_columns, across)
+    for b in range(across.shape[0]):
+        evidence.widths[b] -= shrink * across[b] * across[b]
+
+
+@kernel
+def recompute(task: Task, evidence: Evidence) -> None:
+    """Everything afresh from counts and sums of rewards: O(K d² + Z d² + d³)."""
+    d = task.arms.shape[1]
+    pulls = evidence.along_arms
+    for a in range(pulls.shape[0]):
+        pulls[a] = float(evidence.counts[a])
+    matrix, factor, inverse = evidence.matrix, evidence.factor, evidence.inverse
+    information(task.arms, pulls, matrix)
+    for i in range(d):
+        for j in range(i + 1):
+            matrix[j, i] = matrix[i, j]
+    factor[:] = matrix
+    cholesky(factor)
+
+    inverse[:] = 0.0
+    for i in range(d):
+        inverse[i, i] = 1.0
+    solve_lower_many(factor, inverse)
+    solve_lower_transposed_many(factor, inverse)
+
+    evidence.projected[:] = task.answer_columns
+    solve_lower_many(factor, evidence.projected)
+    solve_lower_transposed_many(factor, evidence.projected)
+
+    step = evidence.step
+    combine(evidence.sums, task.arms, step)
+    matvec(inverse, step, evidence.estimate)
+    matvec(task.answers, evidence.estimate, evidence.values)
+    for a in range(pulls.shape[0]):
+        matvec(inverse, task.arms[a], step)
+        evidence.widths[a] = dot(task.arms[a], step)

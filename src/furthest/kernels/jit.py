@@ -1,0 +1,65 @@
+"""All Numba policy in one place: what `@kernel` means, and when a cached kernel is stale.
+
+Numba's own cache watches only the file of the function it caches. A kernel inlines its callees,
+so an edit in a callee's file would leave stale machine code behind. Here the stamp of every
+cached kernel is a digest of all kernel sources: any edit among them invalidates the cache.
+"""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numba
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Reassociation and contraction let LLVM vectorise reductions and fuse multiply-adds. The other
+# fast-math flags assume away inf and NaN, which the kernels use as honest values.
+FLAGS = {"reassoc", "contract", "nsz"}
+
+PACKAGE = Path(__file__).resolve().parent.parent
+COMPILED_SOURCES = ("kernels/*.py", "sampling/*.py", "engine.py")
+
+
+def source_digest(package: Path = PACKAGE) -> str:
+    """Digest of all sources that can end up inside a kernel."""
+    digest = hashlib.sha256()
+    for pattern in COMPILED_SOURCES:
+        for path in sorted(package.glob(pattern)):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+DIGEST = source_digest()
+
+
+class _PackageCache(FunctionCache):  # type: ignore[misc]  # numba ships no types
+    """Numba's disk cache, stamped with all kernel sources instead of one file."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = IndexDataCacheFile(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=DIGEST,
+        )
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` on first call; cached on disk when it belongs to this package.
+
+    A function from elsewhere (a researcher's own rule) is compiled anew in each process: its
+    cache could not notice edits of the kernels that it calls.
+    """
+    dispatcher = uncached(function)
+    if function.__module__.startswith("furthest.") and not numba.config.DISABLE_JIT:
+        cast("Any", dispatcher)._cache = _PackageCache(function)
+    return dispatcher
+
+
+def uncached(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` without the disk cache."""
+    return cast("Callable[P, R]", numba.njit(error_model="numpy", fastmath=FLAGS)(function))

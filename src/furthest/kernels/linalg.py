@@ -1,0 +1,147 @@
+"""Dense linear algebra for small matrices, as explicit loops.
+
+A call into LAPACK costs about 2 µs, more than a whole round on small problems. Loops over columns
+of right-hand sides run along contiguous memory, so that they vectorise without a reduction.
+Outputs are passed in and modified in place.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from furthest.kernels.jit import kernel
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+# A pivot below this share of its diagonal entry counts as zero.
+SINGULAR = 1e-13
+
+
+@kernel
+def dot(x: Vector, y: Vector) -> float:
+    """⟨x, y⟩."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] * y[i]
+    return total
+
+
+@kernel
+def matvec(matrix: Matrix, x: Vector, out: Vector) -> None:
+    """out = matrix · x."""
+    for i in range(matrix.shape[0]):
+        total = 0.0
+        for j in range(x.shape[0]):
+            total += matrix[i, j] * x[j]
+        out[i] = total
+
+
+@kernel
+def combine(x: Vector, rows: Matrix, out: Vector) -> None:
+    """out = Σ_i x_i rows[i], streaming along the rows."""
+    for j in range(out.shape[0]):
+        out[j] = 0.0
+    for i in range(x.shape[0]):
+        scale = x[i]
+        for j in range(out.shape[0]):
+            out[j] += scale * rows[i, j]
+
+
+@kernel
+def information(arms: Matrix, weights: Vector, out: Matrix) -> None:
+    """out = V_w = Σ_a w_a a aᵀ, lower triangle only."""
+    d = arms.shape[1]
+    for i in range(d):
+        for j in range(i + 1):
+            out[i, j] = 0.0
+    for a in range(arms.shape[0]):
+        for i in range(d):
+            scale = weights[a] * arms[a, i]
+            for j in range(i + 1):
+                out[i, j] += scale * arms[a, j]
+
+
+@kernel
+def cholesky(matrix: Matrix) -> bool:
+    """Replace the lower triangle of a positive definite matrix by its factor L.
+
+    Returns False, and leaves the factor unfinished, where the matrix is numerically singular.
+    """
+    d = matrix.shape[0]
+    for j in range(d):
+        pivot = matrix[j, j]
+        floor = SINGULAR * pivot
+        for k in range(j):
+            pivot -= matrix[j, k] * matrix[j, k]
+        if not pivot > floor:
+            return False
+        root = math.sqrt(pivot)
+        matrix[j, j] = root
+        inverse = 1.0 / root
+        for i in range(j + 1, d):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= matrix[i, k] * matrix[j, k]
+            matrix[i, j] = total * inverse
+    return True
+
+
+@kernel
+def solve_lower(factor: Matrix, rhs: Vector) -> None:
+    """rhs ← L⁻¹ rhs."""
+    for i in range(rhs.shape[0]):
+        total = rhs[i]
+        for k in range(i):
+            total -= factor[i, k] * rhs[k]
+        rhs[i] = total / factor[i, i]
+
+
+@kernel
+def solve_lower_transposed(factor: Matrix, rhs: Vector) -> None:
+    """rhs ← L⁻ᵀ rhs."""
+    d = rhs.shape[0]
+    for i in range(d - 1, -1, -1):
+        total = rhs[i]
+        for k in range(i + 1, d):
+            total -= factor[k, i] * rhs[k]
+        rhs[i] = total / factor[i, i]
+
+
+@kernel
+def solve_lower_many(factor: Matrix, columns: Matrix) -> None:
+    """columns ← L⁻¹ columns, all columns at once."""
+    d, m = columns.shape
+    for i in range(d):
+        for k in range(i):
+            scale = factor[i, k]
+            for j in range(m):
+                columns[i, j] -= scale * columns[k, j]
+        inverse = 1.0 / factor[i, i]
+        for j in range(m):
+            columns[i, j] *= inverse
+
+
+@kernel
+def solve_lower_transposed_many(factor: Matrix, columns: Matrix) -> None:
+    """columns ← L⁻ᵀ columns, all columns at once."""
+    d, m = columns.shape
+    for i in range(d - 1, -1, -1):
+        for k in range(i + 1, d):
+            scale = factor[k, i]
+            for j in range(m):
+                columns[i, j] -= scale * columns[k, j]
+        inverse = 1.0 / factor[i, i]
+        for j in range(m):
+            columns[i, j] *= inverse
+
+
+@kernel
+def log_determinant(factor: Matrix) -> float:
+    """ln|LLᵀ|."""
+    total = 0.0
+    for i in range(factor.shape[0]):
+        total += math.log(factor[i, i])
+    return 2.0 * total

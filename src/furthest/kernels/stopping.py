@@ -1,0 +1,73 @@
+"""The stopping rule: candidate answer × threshold × schedule."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from furthest.kernels.alternatives import statistic
+from furthest.kernels.answers import (
+    INSTANTANEOUS,
+    greedy_answer,
+    instantaneous_furthest,
+    is_near_best,
+)
+from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.jit import kernel
+from furthest.kernels.linalg import Counts
+from furthest.kernels.schedules import LAZY, Schedule, on_grid
+from furthest.kernels.task import Task
+from furthest.kernels.thresholds import Threshold, levels_met
+
+# Positions in Stopping.state.
+ANSWER = 0  # the candidate answer; −1 before the first
+MET = 1  # confidence levels reached so far
+
+
+class Stopping(NamedTuple):
+    """All that decides when to stop and with which answer."""
+
+    candidate: int
+    threshold: Threshold
+    schedule: Schedule
+    state: Counts  # (2,) see the positions above
+
+
+def stopping(candidate: int, threshold: Threshold, schedule: Schedule) -> Stopping:
+    """A fresh stopping rule for one run."""
+    return Stopping(candidate, threshold, schedule, np.array([-1, 0], np.int64))
+
+
+@kernel
+def assess(task: Task, evidence: Evidence, rule: Stopping, rng: Generator) -> int:
+    """Renew the candidate, make the test, as the schedule wants; returns the levels reached."""
+    state = rule.state
+    due = on_grid(rule.schedule, evidence.clock[ROUNDS] + 1, rng)
+    if not due and rule.schedule.mode == LAZY:
+        return state[MET]
+    if due or _is_outdated(task, evidence, state[ANSWER]):
+        state[ANSWER], glr = _candidate(task, evidence, rule)
+    else:
+        glr, _ = statistic(task, evidence, state[ANSWER], -math.inf)
+    state[MET] = levels_met(rule.threshold, task, evidence, state[ANSWER], glr, state[MET])
+    return state[MET]
+
+
+@kernel
+def _candidate(task: Task, evidence: Evidence, rule: Stopping) -> tuple[int, float]:
+    """The candidate answer and its GLR statistic."""
+    if rule.candidate == INSTANTANEOUS:
+        return instantaneous_furthest(task, evidence)
+    answer = greedy_answer(evidence.values)
+    glr, _ = statistic(task, evidence, answer, -math.inf)
+    return answer, glr
+
+
+@kernel
+def _is_outdated(task: Task, evidence: Evidence, answer: int) -> bool:
+    """Whether the candidate is no longer ε-best for the estimate."""
+    if answer < 0:
+        return True
+    values = evidence.values
+    return not is_near_best(task, values, answer, values[greedy_answer(values)])

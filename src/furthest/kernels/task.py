@@ -1,0 +1,28 @@
+"""The question in the coordinates in which the kernels work.
+
+`Problem` validates and translates once. Here every array is float64 and C-contiguous, rewards are
+in units of σ, and the coordinates are *whitened*: one pull of each arm has information AᵀA = K·I.
+Inner products ⟨μ,a⟩ and norms ‖y‖_{V⁻¹} do not depend on the coordinates, so no rule notices; but
+rank deficiency, wide scales and the matrix V₀ of the mixture rule disappear.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Task(NamedTuple):
+    """What may be measured, what may be answered, and what "ε-best" means.
+
+    Answer z is ε-best iff ⟨μ, z − c·x⟩ + e ≥ 0 for every answer x, with (c, e) = (1, ε/σ) for the
+    additive notion and (1 − ε, 0) for the multiplicative one.
+    """
+
+    arms: NDArray[np.float64]  # (K, d)
+    answers: NDArray[np.float64]  # (Z, d)
+    arm_columns: NDArray[np.float64]  # (d, K): the arms again, for loops that run along arms
+    answer_columns: NDArray[np.float64]  # (d, Z)
+    c: float
+    e: float
+    initial: NDArray[np.int64]  # (n₀,) arms pulled first, in this order, whatever is observed

@@ -1,0 +1,44 @@
+"""From proportions to pulls: C- and D-tracking, and forced exploration."""
+
+import math
+
+from furthest.kernels.jit import kernel
+from furthest.kernels.linalg import Counts, Vector
+
+C_TRACKING = 0
+D_TRACKING = 1
+
+# Differences below this are rounding: the lower index wins, on every machine.
+TIE = 1e-9
+
+
+@kernel
+def most_behind(counts: Counts, target: Vector, scale: float) -> int:
+    """argmin over arms of N_a − scale·target_a."""
+    best, where = math.inf, 0
+    for a in range(counts.shape[0]):
+        lead = counts[a] - scale * target[a]
+        if lead < best - TIE:
+            best, where = lead, a
+    return where
+
+
+@kernel
+def track(
+    mode: int, counts: Counts, cumulative: Vector, weights: Vector, this_round: int, initial: int
+) -> int:
+    """The arm to pull: C follows the sum of all weights so far, D the weights of this round.
+
+    D-tracking as the paper's appendix has it, argmin N − (t − n₀)w.
+    """
+    if mode == C_TRACKING:
+        return most_behind(counts, cumulative, 1.0)
+    return most_behind(counts, weights, float(this_round - initial))
+
+
+@kernel
+def explore(weights: Vector, share: float, out: Vector) -> None:
+    """Forced exploration: out = share/K + (1 − share)·w."""
+    arms = weights.shape[0]
+    for a in range(arms):
+        out[a] = share / arms + (1.0 - share) * weights[a]

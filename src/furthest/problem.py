@@ -1,0 +1,234 @@
+"""Problem: the question. Everything is validated here, once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from furthest.errors import (
+    DuplicateAnswersError,
+    EpsilonError,
+    NotFiniteError,
+    ParameterError,
+    ProblemError,
+    ShapeError,
+    SigmaError,
+    SpanError,
+    TooFewAnswersError,
+    nearest_name,
+)
+from furthest.kernels.task import Task
+
+Notion = Literal["additive", "multiplicative"]
+NOTIONS = ("additive", "multiplicative")
+
+# Relative to the largest singular value or norm: below this, a direction is rounding.
+RANK_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Arms that can be measured, answers that can be given, and how good is good enough.
+
+    A measurement of arm a returns ⟨μ, a⟩ plus σ-sub-Gaussian noise, for an unknown μ. An answer z is
+    ε-best if ⟨μ, z⟩ ≥ max⟨μ, x⟩ − ε (additive) or ⟨μ, z⟩ ≥ (1 − ε) max⟨μ, x⟩ (multiplicative, for a
+    positive maximum). The answers are the arms unless given.
+    """
+
+    arms: NDArray[np.float64]
+    answers: NDArray[np.float64]
+    eps: float
+    notion: Notion
+    sigma: float
+    arm_names: tuple[str, ...]
+    answer_names: tuple[str, ...]
+
+    def __init__(
+        self,
+        arms: ArrayLike,
+        answers: ArrayLike | None = None,
+        eps: float = 0.05,
+        notion: Notion = "additive",
+        sigma: float = 1.0,
+        *,
+        arm_names: Sequence[str] | None = None,
+        answer_names: Sequence[str] | None = None,
+    ) -> None:
+        arm_rows = _vectors(arms, "arms")
+        answer_rows = arm_rows if answers is None else _vectors(answers, "answers")
+        if answers is None and answer_names is None:
+            answer_names = arm_names
+        if arm_rows.shape[1] != answer_rows.shape[1]:
+            raise ShapeError(
+                f"arms live in dimension {arm_rows.shape[1]}, "
+                f"answers in dimension {answer_rows.shape[1]}"
+            )
+        if len(answer_rows) < 2:
+            raise TooFewAnswersError("there must be at least two answers to choose from")
+        fields = {
+            "arms": arm_rows,
+            "answers": answer_rows,
+            "eps": _number(eps, "ε", EpsilonError),
+            "notion": notion,
+            "sigma": _number(sigma, "σ", SigmaError),
+            "arm_names": _names(arm_names, len(arm_rows), "arm"),
+            "answer_names": _names(
+                answer_names, len(answer_rows), "arm" if answers is None else "answer"
+            ),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        self._check_question()
+        # The span is checked by translating: a Problem that exists can be worked on.
+        _ = self._basis
+
+    def _check_question(self) -> None:
+        if self.notion not in NOTIONS:
+            raise ProblemError(
+                f"unknown notion {self.notion!r}; {nearest_name(str(self.notion), NOTIONS)}"
+            )
+        if self.sigma <= 0:
+            raise SigmaError(f"σ must be positive, not {self.sigma:g}")
+        if self.notion == "additive" and self.eps < 0:
+            raise EpsilonError(f"ε must be at least 0 for the additive notion, not {self.eps:g}")
+        if self.notion == "multiplicative" and not 0 <= self.eps < 1:
+            raise EpsilonError(
+                f"ε must be in [0, 1) for the multiplicative notion, not {self.eps:g}"
+            )
+        if self.eps == 0:
+            self._check_distinct()
+
+    def _check_distinct(self) -> None:
+        """At ε = 0 equal answers can never be told apart, so no run would stop."""
+        scale = np.abs(self.answers).max() or 1.0
+        seen: dict[bytes, int] = {}
+        for index, row in enumerate(np.round(self.answers / scale / RANK_TOLERANCE) + 0.0):
+            first = seen.setdefault(row.tobytes(), index)
+            if first != index:
+                one, other = self.answer_names[first], self.answer_names[index]
+                raise DuplicateAnswersError(
+                    f"answers {one!r} and {other!r} are equal: at ε = 0 neither is the best; "
+                    "drop one, or take ε > 0"
+                )
+
+    @cached_property
+    def _basis(self) -> NDArray[np.float64]:
+        """(dimension, d) map to whitened coordinates of the arms' span: arms @ basis.
+
+        With A = U S Wᵀ of rank d, basis = √K · W S⁻¹ makes basisᵀ AᵀA basis = K·I.
+        """
+        _, singular, rows = np.linalg.svd(self.arms, full_matrices=False)
+        rank = int((singular > RANK_TOLERANCE * singular[0]).sum()) if singular[0] > 0 else 0
+        span = rows[:rank]
+        self._check_span(span)
+        basis: NDArray[np.float64] = span.T * (np.sqrt(len(self.arms)) / singular[:rank])
+        return basis
+
+    def _check_span(self, span: NDArray[np.float64]) -> None:
+        """Differences z − c·x must lie in the arms' span.
+
+        Additive: only differences matter, so the answers may share a component outside the span.
+        """
+        outside = self.answers - self.answers @ span.T @ span
+        if self.notion == "additive" or self.eps == 0:
+            outside = outside - outside[0]
+        size = np.abs(self.answers).max() or 1.0
+        excess = np.abs(outside).max(axis=1)
+        if len(span) == 0 or excess.max() > RANK_TOLERANCE * size * 10:
+            worst = self.answer_names[int(excess.argmax())]
+            raise SpanError(
+                f"the arms do not span what must be told apart (see answer {worst!r}): no number "
+                "of measurements could decide; add arms that vary in the missing direction"
+            )
+
+    @cached_property
+    def task(self) -> Task:
+        """The problem as the kernels see it, every arm pulled once at first."""
+        basis = self._basis
+        arms = np.ascontiguousarray(self.arms @ basis)
+        answers = np.ascontiguousarray(self.answers @ basis)
+        additive = self.notion == "additive"
+        return Task(
+            arms=arms,
+            answers=answers,
+            arm_columns=np.ascontiguousarray(arms.T),
+            answer_columns=np.ascontiguousarray(answers.T),
+            c=1.0 if additive else 1.0 - self.eps,
+            e=self.eps / self.sigma if additive else 0.0,
+            initial=np.arange(len(arms)),
+        )
+
+    def whiten(self, mu: ArrayLike) -> NDArray[np.float64]:
+        """The parameter in the coordinates (and reward units) of `task`."""
+        return np.asarray(np.linalg.pinv(self._basis) @ self._parameter(mu) / self.sigma)
+
+    def unwhiten(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
+        """From the coordinates of `task` back to the user's: the estimate of least norm."""
+        return np.asarray(self._basis @ estimate * self.sigma)
+
+    def near_best(self, mu: ArrayLike) -> NDArray[np.bool_]:
+        """Which answers are ε-best under μ."""
+        values = self.answers @ self._parameter(mu)
+        top = values.max()
+        if self.notion == "additive":
+            return np.asarray(values >= top - self.eps)
+        if top <= 0:
+            raise ParameterError(
+                f"the best answer has value {top:g} under this μ: the multiplicative notion needs "
+                "a positive one; shift the rewards, or use the additive notion"
+            )
+        return np.asarray(values >= (1 - self.eps) * top)
+
+    def _parameter(self, mu: ArrayLike) -> NDArray[np.float64]:
+        try:
+            parameter = np.asarray(mu, float)
+        except (TypeError, ValueError):
+            raise ParameterError("μ must be a list of numbers") from None
+        dimension = self.arms.shape[1]
+        if parameter.shape != (dimension,):
+            raise ParameterError(
+                f"μ must have {dimension} entries, one per feature, not shape {parameter.shape}"
+            )
+        if not np.isfinite(parameter).all():
+            raise ParameterError("μ has NaN or infinite entries")
+        return parameter
+
+
+def _vectors(rows: ArrayLike, what: str) -> NDArray[np.float64]:
+    """A non-empty matrix of finite numbers that nobody can change any more."""
+    try:
+        matrix = np.array(rows, float)
+    except (TypeError, ValueError):
+        raise ShapeError(f"{what} must be rows of numbers, all of the same length") from None
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ShapeError(f"{what} must be a matrix, one row per vector, not shape {matrix.shape}")
+    bad = np.argwhere(~np.isfinite(matrix))
+    if len(bad):
+        row, column = bad[0]
+        raise NotFiniteError(f"{what}[{row}][{column}] is {matrix[row, column]}")
+    matrix.setflags(write=False)
+    return matrix
+
+
+def _number(value: Any, what: str, error: type[ProblemError]) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise error(f"{what} must be a number, not {value!r}") from None
+    if not np.isfinite(number):
+        raise error(f"{what} must be finite, not {number}")
+    return number
+
+
+def _names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"{what} {i}" for i in range(count))
+    if isinstance(names, str) or len(names) != count:
+        raise ShapeError(f"{count} {what} names are needed, not {names!r}")
+    if len(set(names)) != count:
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise ProblemError(f"the {what} name {twice!r} is used twice")
+    return tuple(str(name) for name in names)

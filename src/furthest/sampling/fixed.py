@@ -1,0 +1,47 @@
+"""Fixed: track given proportions, for instance the optimal ones w_F(μ) of a known μ."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from furthest.errors import StrategyError
+from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.jit import kernel
+from furthest.kernels.linalg import Vector
+from furthest.kernels.stopping import Stopping
+from furthest.kernels.task import Task
+from furthest.kernels.tracking import most_behind
+from furthest.sampling.rule import Rule
+
+
+class Fixed(NamedTuple):
+    """The proportions to track."""
+
+    weights: Vector  # (K,) on the simplex
+
+
+def start(task: Task, *, weights: Sequence[float]) -> Fixed:
+    """The state before the first round."""
+    proportions = np.asarray(weights, float)
+    arms = task.arms.shape[0]
+    if proportions.shape != (arms,):
+        raise StrategyError(f"fixed needs one weight per arm: {arms}, not {proportions.size}")
+    if not (np.isfinite(proportions).all() and (proportions >= 0).all() and proportions.any()):
+        raise StrategyError("fixed needs finite weights ≥ 0 that are not all zero")
+    return Fixed(proportions / proportions.sum())
+
+
+@kernel
+def choose(rule: Fixed, task: Task, evidence: Evidence, stopping: Stopping) -> int:
+    """argmin over arms of N_a − t·w_a."""
+    return most_behind(evidence.counts, rule.weights, float(evidence.clock[ROUNDS]))
+
+
+RULE = Rule(
+    name="fixed",
+    start=start,
+    choose=choose,
+    source="oracle baseline of the paper's experiments (Fixed)",
+    optimality="asymptotically optimal with the weights w_F(μ) of the true μ",
+)

@@ -1,0 +1,28 @@
+"""The protocol of a sampling rule, documented once.
+
+A rule is a `start` and a `choose`:
+
+    state = start(task, **options)                       # plain Python; a NamedTuple of arrays
+    arm = choose(state, task, evidence, stopping)        # each round; may change the state's arrays
+
+`choose` sees the question (`Task`), what is known (`Evidence`) and the stopping rule (`Stopping`),
+writes to its own state only, and returns the arm to pull. With `compiled=False` it is any Python
+function; otherwise it is a kernel, found in compiled code by the type of the state.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A sampling rule and what is known about it."""
+
+    name: str
+    start: Callable[..., Any]
+    choose: Callable[..., int]
+    source: str = "the user's own"
+    optimality: str = "unknown"
+    depends_on_delta: bool = False
+    compiled: bool = True

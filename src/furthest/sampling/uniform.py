@@ -1,0 +1,35 @@
+"""Uniform: every arm in turn."""
+
+from typing import NamedTuple
+
+from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.jit import kernel
+from furthest.kernels.stopping import Stopping
+from furthest.kernels.task import Task
+from furthest.sampling.rule import Rule
+
+
+class Uniform(NamedTuple):
+    """Nothing to remember."""
+
+    arms: int
+
+
+def start(task: Task) -> Uniform:
+    """The state before the first round."""
+    return Uniform(task.arms.shape[0])
+
+
+@kernel
+def choose(rule: Uniform, task: Task, evidence: Evidence, stopping: Stopping) -> int:
+    """Round robin."""
+    return int(evidence.clock[ROUNDS] % rule.arms)
+
+
+RULE = Rule(
+    name="uniform",
+    start=start,
+    choose=choose,
+    source="round robin; baseline of the paper's experiments",
+    optimality="none: its stopping time can exceed T_ε ln(1/δ) by any factor",
+)
