@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from furthest.kernels.evidence import READY, ROUNDS, Evidence, record
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Counts, Vector
 from furthest.kernels.stopping import ANSWER, MET, Stopping, assess
 from furthest.kernels.task import Task
@@ -43,7 +43,7 @@ def _choose_compiled(rule: Any, task: Any, evidence: Any, stopping: Any) -> Choo
     return implementation
 
 
-@kernel
+@inlined
 def decide(
     task: Task, evidence: Evidence, stopping: Stopping, rule: Any, rng: Generator
 ) -> tuple[int, int, int]:
@@ -89,7 +89,8 @@ def run(
         for level in range(done, met):
             times[level] = evidence.clock[ROUNDS]
             answers[level] = answer
-            pulls[level, :] = evidence.counts
+            for a in range(means.shape[0]):
+                pulls[level, a] = evidence.counts[a]
         if met == levels:
             return True
         record(task, evidence, arm, means[arm] + noise.standard_normal())

@@ -8,7 +8,7 @@ n²₊/‖y‖²_{V⁻¹}, reached at λ = μ − n/‖y‖²_{V⁻¹} · V⁻¹
 import math
 
 from furthest.kernels.evidence import Evidence
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Matrix, Vector
 from furthest.kernels.task import Task
 
@@ -16,7 +16,7 @@ from furthest.kernels.task import Task
 SAME = 1e-24
 
 
-@kernel
+@inlined
 def margin(task: Task, values: Vector, z: int, x: int) -> float:
     """n = ⟨μ, z − c·x⟩ + e."""
     return values[z] - task.c * values[x] + task.e
@@ -41,7 +41,7 @@ def contrast_norms(columns: Matrix, duals: Matrix, z: int, c: float, out: Vector
     return own
 
 
-@kernel
+@inlined
 def nearest(
     task: Task, values: Vector, z: int, norms: Vector, own: float, limit: float
 ) -> tuple[float, int]:
@@ -66,7 +66,7 @@ def nearest(
     return best, where
 
 
-@kernel
+@inlined
 def statistic(task: Task, evidence: Evidence, z: int, limit: float) -> tuple[float, int]:
     """GLR statistic of answer z: squared distance of its nearest alternative in the metric V_N."""
     norms = evidence.norms

@@ -4,7 +4,7 @@ import math
 
 from furthest.kernels.alternatives import statistic
 from furthest.kernels.evidence import MEMO_ANSWER, MEMO_ROUND, ROUNDS, Evidence
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Vector
 from furthest.kernels.task import Task
 
@@ -26,13 +26,13 @@ def greedy_answer(values: Vector) -> int:
     return best
 
 
-@kernel
+@inlined
 def is_near_best(task: Task, values: Vector, z: int, top: float) -> bool:
     """Whether z is ε-best when the best value is `top`."""
     return values[z] - task.c * top + task.e >= 0.0
 
 
-@kernel
+@inlined
 def instantaneous_furthest(task: Task, evidence: Evidence) -> tuple[int, float]:
     """z_F(μ_t, N_t) and its GLR statistic: the ε-best answer that is easiest to verify by now.
 

@@ -38,99 +38,98 @@ NEGLIGIBLE = 1e-26
 SMALLEST_MARGIN = 1e-140
 # A pivot of the Newton matrix below this share of its diagonal freezes its variable.
 NULL_PIVOT = 1e-15
-# Curvature q/c of an alternative that goes into the Newton matrix; what exceeds it goes through
+# Curvature q/c of an alternative that goes into the Newton matrix. What exceeds it goes through
 # the Schur complement, which keeps the matrix well conditioned near the optimum.
 CURVATURE = 10.0
-# Steps of the fast mode and of the safe mode that follows if it failed.
+# Steps of the fast mode, and of the safe mode that follows if it failed.
 FAST_STEPS = 40
 SAFE_STEPS = 150
-# Asked of the iteration, so that the recheck stays within the gap that the caller asked.
+# Share of the gap that the iteration aims at, so that the recheck stays within the whole.
 MARGIN = 0.95
+# Relative gap down to which an iterate counts as centred enough for a warm start.
+CENTRED = 1e-3
+# Relative gap of a warm start above which a cold one is better.
+WARM = 0.5
+
+# Rows of Interior.arm, one number per arm.
+W, S = 0, 1  # weights, not normalised; slack of load ≤ 1
+LOAD, DUAL = 2, 3  # Σ_x q_x ⟨θ_x, a⟩²; residual 1 − load − s
+STEP_W, STEP_S, OLD_W, OLD_S = 4, 5, 6, 7
+TARGET_W = 8  # right-hand side of w∘s
+PIVOT, ROW = 9, 10  # inverse diagonal of the Newton factor, 0 for frozen variables; work
+BEST_W, BEST_QW = 11, 12  # weights of the best lower bound; those behind the θ of the best upper
+CENTRED_W = 13  # last centred iterate
+ARM_ROWS = 14
+
+# Rows of Interior.alternative, one number per alternative.
+F, Q, C = 0, 1, 2  # distance F_x(w); multiplier; slack of F ≥ 1
+PRIMAL = 3  # residual F − 1 − c
+STEP_Q, STEP_C, OLD_Q, OLD_C = 4, 5, 6, 7
+TARGET_Q = 8  # right-hand side of q∘c
+KEPT, SCHUR_PIVOT = 9, 10  # curvature inside the Newton matrix; as PIVOT, of the Schur complement
+BEST_Q, CENTRED_Q = 11, 12
+ALTERNATIVE_ROWS = 13
+
+# Entries of a goal: stop at gap FLOOR, or at GAP once the lower bound is ABOVE this or the upper
+# bound BELOW that.
+GAP, FLOOR, ABOVE, BELOW = 0, 1, 2, 3
 
 
 class Interior(NamedTuple):
-    """A problem of k arms and n alternatives, and the iterate of its interior point."""
+    """A problem of k arms and n alternatives, and the iterate of its interior point.
+
+    Few arrays with many rows rather than many vectors: every array of a tuple costs compile time
+    in each kernel that takes it.
+    """
 
     arms: Matrix  # (d, k) arms as columns
     directions: Matrix  # (d, n) u_x as columns
-    information: Matrix  # (d, d) V_w, then its Cholesky factor
+    information: Matrix  # (d, d) V_w, then its Cholesky factor L
     white_arms: Matrix  # (d, k) L⁻¹a
     white_directions: Matrix  # (d, n) L⁻¹u
     residuals: Matrix  # (d, n) of the recheck
-    distance: Vector  # (n) F_x(w)
     inner: Matrix  # (n, k) ⟨θ_x, a⟩
-    load: Vector  # (k) Σ_x q_x ⟨θ_x, a⟩²
-    w: Vector  # (k) weights, not normalised
-    s: Vector  # (k) slack of load ≤ 1
-    q: Vector  # (n) multipliers
-    c: Vector  # (n) slack of F ≥ 1
-    dual_residual: Vector  # (k)
-    primal_residual: Vector  # (n)
-    step_w: Vector
-    step_s: Vector
-    step_q: Vector
-    step_c: Vector
-    old_w: Vector
-    old_s: Vector
-    old_q: Vector
-    old_c: Vector
-    target_w: Vector  # (k) right-hand sides of w∘s
-    target_q: Vector  # (n) right-hand sides of q∘c
+    arm: Matrix  # (ARM_ROWS, k)
+    alternative: Matrix  # (ALTERNATIVE_ROWS, n)
     newton: Matrix  # (k, k) Newton matrix, then its upper Cholesky factor
-    pivots: Vector  # (k) inverse diagonal of that factor, 0 for frozen variables
-    row: Vector  # (k) work
-    kept: Vector  # (n) curvature of each alternative inside the Newton matrix
-    active: Counts  # (n) alternatives outside of it
+    active: Counts  # (n) alternatives that go through the Schur complement
     coupling: Matrix  # (n, k) their gradients, solved against the factor
     schur: Matrix  # (n, n)
-    schur_pivots: Vector  # (n)
-    best_w: Vector  # (k) weights of the best lower bound
-    best_q: Vector  # (n) multipliers of the best upper bound
-    best_q_w: Vector  # (k) and the weights that define its θ
-    centred_w: Vector  # (k) last iterate far enough from the boundary to restart from
-    centred_q: Vector  # (n)
 
 
 def interior(k: int, n: int, d: int) -> Interior:
     """Room for `k` arms and `n` alternatives in dimension `d`."""
-    shapes: dict[str, tuple[int, ...]] = {
-        "arms": (d, k),
-        "directions": (d, n),
-        "information": (d, d),
-        "white_arms": (d, k),
-        "white_directions": (d, n),
-        "residuals": (d, n),
-        "inner": (n, k),
-        "newton": (k, k),
-        "coupling": (n, k),
-        "schur": (n, n),
-    }
-    over_alternatives = {
-        *("distance", "q", "c", "primal_residual", "step_q", "step_c", "old_q", "old_c"),
-        *("target_q", "kept", "active", "schur_pivots", "best_q", "centred_q"),
-    }
-    arrays = {}
-    for name in Interior._fields:
-        shape = shapes.get(name, (n,) if name in over_alternatives else (k,))
-        arrays[name] = np.zeros(shape, dtype=np.int64 if name == "active" else np.float64)
-    return Interior(**arrays)
+    return Interior(
+        arms=np.zeros((d, k)),
+        directions=np.zeros((d, n)),
+        information=np.zeros((d, d)),
+        white_arms=np.zeros((d, k)),
+        white_directions=np.zeros((d, n)),
+        residuals=np.zeros((d, n)),
+        inner=np.zeros((n, k)),
+        arm=np.zeros((ARM_ROWS, k)),
+        alternative=np.zeros((ALTERNATIVE_ROWS, n)),
+        newton=np.zeros((k, k)),
+        active=np.zeros(n, dtype=np.int64),
+        coupling=np.zeros((n, k)),
+        schur=np.zeros((n, n)),
+    )
 
 
 @kernel
-def _factor_information(p: Interior, k: int, weights: Vector) -> bool:
-    """V_w = L·Lᵀ in place. False where V_w is not positive definite in floating point.
+def _factor_information(arms: Matrix, k: int, weights: Vector, row: Vector, factor: Matrix) -> bool:
+    """factor = L with V_w = L·Lᵀ. False where V_w is not positive definite in floating point.
 
-    No relative threshold here: V_w may be singular at the optimum, and the bounds are rechecked.
+    No relative threshold: V_w may be singular at the optimum, and the bounds are rechecked.
     """
-    d = p.arms.shape[0]
-    factor = p.information
+    d = arms.shape[0]
     for i in range(d):
         for a in range(k):
-            p.row[a] = weights[a] * p.arms[i, a]
+            row[a] = weights[a] * arms[i, a]
         for j in range(i + 1):
             total = 0.0
             for a in range(k):
-                total += p.row[a] * p.arms[j, a]
+                total += row[a] * arms[j, a]
             factor[i, j] = total
     for j in range(d):
         pivot = factor[j, j]
@@ -189,55 +188,48 @@ def _squared_lengths(columns: Matrix, count: int, out: Vector) -> None:
 
 @kernel
 def _evaluate(p: Interior, k: int, n: int) -> bool:
-    """F_x and ⟨θ_x, a⟩ at the weights p.w. False where V_w is singular."""
-    if not _factor_information(p, k, p.w):
+    """F_x, ⟨θ_x, a⟩ and the load at the iterate. False where V_w is singular."""
+    arm, alternative, inner = p.arm, p.alternative, p.inner
+    if not _factor_information(p.arms, k, arm[W], arm[ROW], p.information):
         return False
     _whiten(p.information, p.arms, k, p.white_arms)
     _whiten(p.information, p.directions, n, p.white_directions)
-    _squared_lengths(p.white_directions, n, p.distance)
-    d = p.arms.shape[0]
+    _squared_lengths(p.white_directions, n, alternative[F])
+    for a in range(k):
+        arm[LOAD, a] = 0.0
     for x in range(n):
-        distance = 1.0 / p.distance[x]
-        p.distance[x] = distance
-        scale = distance * p.white_directions[0, x]
+        distance = 1.0 / alternative[F, x]
+        alternative[F, x] = distance
         for a in range(k):
-            p.inner[x, a] = scale * p.white_arms[0, a]
-        for i in range(1, d):
+            inner[x, a] = 0.0
+        for i in range(p.white_arms.shape[0]):
             scale = distance * p.white_directions[i, x]
             for a in range(k):
-                p.inner[x, a] += scale * p.white_arms[i, a]
+                inner[x, a] += scale * p.white_arms[i, a]
+        q = alternative[Q, x]
+        for a in range(k):
+            arm[LOAD, a] += q * inner[x, a] * inner[x, a]
     return True
 
 
 @kernel
-def _load(p: Interior, k: int, n: int) -> None:
-    """load_a = Σ_x q_x ⟨θ_x, a⟩²."""
-    for a in range(k):
-        p.load[a] = 0.0
-    for x in range(n):
-        q = p.q[x]
-        for a in range(k):
-            p.load[a] += q * p.inner[x, a] * p.inner[x, a]
-
-
-@kernel
-def _bounds(p: Interior, k: int, n: int) -> tuple[float, float]:
+def _bounds(arm: Matrix, alternative: Matrix, k: int, n: int) -> tuple[float, float]:
     """The certificate at the iterate: min F/1ᵀw and max load/1ᵀq."""
     total_w = 0.0
     total_q = 0.0
     lowest = math.inf
     highest = 0.0
     for a in range(k):
-        total_w += p.w[a]
-        highest = max(highest, p.load[a])
+        total_w += arm[W, a]
+        highest = max(highest, arm[LOAD, a])
     for x in range(n):
-        total_q += p.q[x]
-        lowest = min(lowest, p.distance[x])
+        total_q += alternative[Q, x]
+        lowest = min(lowest, alternative[F, x])
     return lowest / total_w, highest / total_q
 
 
 @kernel
-def _residuals(p: Interior, k: int, n: int) -> float:
+def _residuals(arm: Matrix, alternative: Matrix, k: int, n: int) -> float:
     """Residuals after the slack reset, and the merit wᵀs + cᵀq + wᵀ|r_d| + qᵀ|r_p|.
 
     A slack that lags behind the true one is set to it, which makes its residual vanish: plain
@@ -245,17 +237,17 @@ def _residuals(p: Interior, k: int, n: int) -> float:
     """
     merit = 0.0
     for a in range(k):
-        slack = 1.0 - p.load[a]
-        if slack > 0.3 * p.s[a]:
-            p.s[a] = slack
-        p.dual_residual[a] = slack - p.s[a]
-        merit += p.w[a] * (p.s[a] + abs(p.dual_residual[a]))
+        slack = 1.0 - arm[LOAD, a]
+        if slack > 0.3 * arm[S, a]:
+            arm[S, a] = slack
+        arm[DUAL, a] = slack - arm[S, a]
+        merit += arm[W, a] * (arm[S, a] + abs(arm[DUAL, a]))
     for x in range(n):
-        slack = p.distance[x] - 1.0
-        if slack > 0.3 * p.c[x]:
-            p.c[x] = slack
-        p.primal_residual[x] = slack - p.c[x]
-        merit += p.q[x] * (p.c[x] + abs(p.primal_residual[x]))
+        slack = alternative[F, x] - 1.0
+        if slack > 0.3 * alternative[C, x]:
+            alternative[C, x] = slack
+        alternative[PRIMAL, x] = slack - alternative[C, x]
+        merit += alternative[Q, x] * (alternative[C, x] + abs(alternative[PRIMAL, x]))
     return merit
 
 
@@ -263,34 +255,33 @@ def _residuals(p: Interior, k: int, n: int) -> float:
 def _newton_matrix(p: Interior, k: int, n: int) -> int:
     """Upper triangle of M = 2(A V⁻¹Aᵀ)∘(R Q Rᵀ) + Gᵀ diag(kept − 2q/F) G + diag(s/w).
 
-    Alternatives whose curvature q/c exceeds `CURVATURE` are listed in p.active, with the excess
+    Alternatives whose curvature q/c exceeds `CURVATURE` are listed in p.active, the excess being
     left to the Schur complement. Returns their number.
     """
-    d = p.arms.shape[0]
+    arm, alternative, inner, newton = p.arm, p.alternative, p.inner, p.newton
     count = 0
     for x in range(n):
-        curvature = p.q[x] / p.c[x]
+        curvature = alternative[Q, x] / alternative[C, x]
         if curvature > CURVATURE:
             p.active[count] = x
             count += 1
             curvature = CURVATURE
-        p.kept[x] = curvature
+        alternative[KEPT, x] = curvature
     for a in range(k):
         for b in range(a, k):
-            p.newton[a, b] = 0.0
-            p.row[b] = 0.0
-        for i in range(d):
+            newton[a, b] = 0.0
+            arm[ROW, b] = 0.0
+        for i in range(p.white_arms.shape[0]):
             scale = 2.0 * p.white_arms[i, a]
             for b in range(a, k):
-                p.row[b] += scale * p.white_arms[i, b]
+                arm[ROW, b] += scale * p.white_arms[i, b]
         for x in range(n):
-            inner = p.inner[x, a]
-            linear = p.q[x] * inner
-            square = (p.kept[x] - 2.0 * p.q[x] / p.distance[x]) * inner * inner
+            q = alternative[Q, x]
+            linear = q * inner[x, a]
+            square = (alternative[KEPT, x] - 2.0 * q / alternative[F, x]) * inner[x, a] ** 2
             for b in range(a, k):
-                other = p.inner[x, b]
-                p.newton[a, b] += other * (linear * p.row[b] + square * other)
-        p.newton[a, a] += p.s[a] / p.w[a]
+                newton[a, b] += inner[x, b] * (linear * arm[ROW, b] + square * inner[x, b])
+        newton[a, a] += arm[S, a] / arm[W, a]
     return count
 
 
@@ -298,15 +289,11 @@ def _newton_matrix(p: Interior, k: int, n: int) -> int:
 def _factor(matrix: Matrix, size: int, pivots: Vector) -> None:
     """Upper Cholesky factor in place, matrix = UᵀU; numerically null pivots freeze."""
     for j in range(size):
-        pivots[j] = matrix[j, j]
+        pivots[j] = NULL_PIVOT * matrix[j, j]
     for j in range(size):
-        pivot = matrix[j, j]
-        if not pivot > NULL_PIVOT * pivots[j]:
-            pivots[j] = 0.0
-            for b in range(j, size):
-                matrix[j, b] = 0.0
-            continue
-        inverse = 1.0 / math.sqrt(pivot)
+        inverse = 0.0
+        if matrix[j, j] > pivots[j]:
+            inverse = 1.0 / math.sqrt(matrix[j, j])
         pivots[j] = inverse
         for b in range(j, size):
             matrix[j, b] *= inverse
@@ -337,135 +324,137 @@ def _solve_backward(factor: Matrix, size: int, pivots: Vector, rhs: Vector) -> N
 
 
 @kernel
-def _factor_schur(p: Interior, k: int, count: int) -> None:
-    """Factor G_A M⁻¹ G_Aᵀ + 1/(q/c − CURVATURE) over the active alternatives."""
+def _factor_newton(p: Interior, k: int, count: int) -> None:
+    """Factor M, and G_A M⁻¹ G_Aᵀ + 1/(q/c − CURVATURE) over the active alternatives."""
+    coupling, alternative = p.coupling, p.alternative
+    pivots = p.arm[PIVOT]
+    _factor(p.newton, k, pivots)
     for i in range(count):
         x = p.active[i]
         for a in range(k):
-            p.coupling[i, a] = p.inner[x, a] * p.inner[x, a]
-        _solve_forward(p.newton, k, p.pivots, p.coupling[i])
-    for i in range(count):
-        for j in range(i, count):
+            coupling[i, a] = p.inner[x, a] * p.inner[x, a]
+        _solve_forward(p.newton, k, pivots, coupling[i])
+        for j in range(i + 1):
             total = 0.0
             for a in range(k):
-                total += p.coupling[i, a] * p.coupling[j, a]
-            p.schur[i, j] = total
-        x = p.active[i]
-        p.schur[i, i] += p.c[x] / (p.q[x] - CURVATURE * p.c[x])
-    _factor(p.schur, count, p.schur_pivots)
+                total += coupling[i, a] * coupling[j, a]
+            p.schur[j, i] = total
+        excess = alternative[Q, x] - CURVATURE * alternative[C, x]
+        p.schur[i, i] += alternative[C, x] / excess
+    _factor(p.schur, count, alternative[SCHUR_PIVOT])
 
 
 @kernel
 def _direction(p: Interior, k: int, n: int, count: int) -> None:
-    """Newton step for the right-hand sides target_w (of w∘s) and target_q (of q∘c)."""
+    """Newton step for the right-hand sides TARGET_W (of w∘s) and TARGET_Q (of q∘c)."""
+    arm, alternative, inner, coupling = p.arm, p.alternative, p.inner, p.coupling
+    pivots, schur_pivots = arm[PIVOT], alternative[SCHUR_PIVOT]
+    step, excess = arm[STEP_W], alternative[STEP_C]
     for a in range(k):
-        p.step_w[a] = p.target_w[a] / p.w[a] - p.dual_residual[a]
+        step[a] = arm[TARGET_W, a] / arm[W, a] - arm[DUAL, a]
     for x in range(n):
-        scale = p.kept[x] * (p.target_q[x] / p.q[x] - p.primal_residual[x])
+        alternative[STEP_Q, x] = 0.0
+        wanted = alternative[TARGET_Q, x] / alternative[Q, x] - alternative[PRIMAL, x]
+        scale = alternative[KEPT, x] * wanted
         for a in range(k):
-            p.step_w[a] += scale * p.inner[x, a] * p.inner[x, a]
-    _solve_forward(p.newton, k, p.pivots, p.step_w)
+            step[a] += scale * inner[x, a] * inner[x, a]
+    _solve_forward(p.newton, k, pivots, step)
     for i in range(count):
         x = p.active[i]
-        total = p.target_q[x] / p.q[x] - p.primal_residual[x]
+        total = alternative[TARGET_Q, x] / alternative[Q, x] - alternative[PRIMAL, x]
         for a in range(k):
-            total -= p.coupling[i, a] * p.step_w[a]
-        p.step_c[i] = total
-    _solve_forward(p.schur, count, p.schur_pivots, p.step_c)
-    _solve_backward(p.schur, count, p.schur_pivots, p.step_c)
-    for x in range(n):
-        p.step_q[x] = 0.0
+            total -= coupling[i, a] * step[a]
+        excess[i] = total
+    _solve_forward(p.schur, count, schur_pivots, excess)
+    _solve_backward(p.schur, count, schur_pivots, excess)
     for i in range(count):
-        excess = p.step_c[i]
-        p.step_q[p.active[i]] = excess
+        alternative[STEP_Q, p.active[i]] = excess[i]
         for a in range(k):
-            p.step_w[a] += excess * p.coupling[i, a]
-    _solve_backward(p.newton, k, p.pivots, p.step_w)
+            step[a] += excess[i] * coupling[i, a]
+    _solve_backward(p.newton, k, pivots, step)
     for a in range(k):
-        p.step_s[a] = (p.target_w[a] - p.s[a] * p.step_w[a]) / p.w[a]
+        arm[STEP_S, a] = (arm[TARGET_W, a] - arm[S, a] * step[a]) / arm[W, a]
     for x in range(n):
-        change = p.primal_residual[x]
+        change = alternative[PRIMAL, x]
         for a in range(k):
-            change += p.inner[x, a] * p.inner[x, a] * p.step_w[a]
-        p.step_q[x] += p.kept[x] * (p.target_q[x] / p.q[x] - change)
-        if p.q[x] > CURVATURE * p.c[x]:
+            change += inner[x, a] * inner[x, a] * step[a]
+        q, c, target = alternative[Q, x], alternative[C, x], alternative[TARGET_Q, x]
+        alternative[STEP_Q, x] += alternative[KEPT, x] * (target / q - change)
+        if q > CURVATURE * c:
             # Read off the complementarity row: the sum above cancels for active alternatives.
-            change = (p.target_q[x] - p.c[x] * p.step_q[x]) / p.q[x]
-        p.step_c[x] = change
+            change = (target - c * alternative[STEP_Q, x]) / q
+        alternative[STEP_C, x] = change
 
 
 @kernel
-def _longest(point: Vector, step: Vector, size: int) -> float:
-    """Largest multiple of `step` (at most 1e30) that keeps `point` nonnegative."""
-    inverse = 1e-30
-    for i in range(size):
-        inverse = max(inverse, -step[i] / point[i])
-    return 1.0 / inverse
+def _affine_targets(arm: Matrix, alternative: Matrix, k: int, n: int, centring: float) -> None:
+    """Right-hand sides of a step towards w∘s = q∘c = centring, to first order."""
+    for a in range(k):
+        arm[TARGET_W, a] = centring - arm[W, a] * arm[S, a]
+    for x in range(n):
+        alternative[TARGET_Q, x] = centring - alternative[Q, x] * alternative[C, x]
 
 
 @kernel
-def _complementarity(p: Interior, k: int, n: int, primal: float, dual: float) -> float:
-    """Mean of w∘s and q∘c after the given step lengths."""
+def _corrected_targets(arm: Matrix, alternative: Matrix, k: int, n: int, centring: float) -> None:
+    """Add the centring and the second-order terms of the affine step (Mehrotra 1992)."""
+    for a in range(k):
+        arm[TARGET_W, a] += centring - arm[STEP_W, a] * arm[STEP_S, a]
+    for x in range(n):
+        alternative[TARGET_Q, x] += centring - alternative[STEP_Q, x] * alternative[STEP_C, x]
+
+
+@kernel
+def _lengths(
+    arm: Matrix, alternative: Matrix, k: int, n: int, fraction: float
+) -> tuple[float, float]:
+    """Primal and dual step lengths, a fraction of the way to the boundary and at most 1."""
+    primal = 1e-30
+    dual = 1e-30
+    for a in range(k):
+        primal = max(primal, -arm[STEP_W, a] / arm[W, a])
+        dual = max(dual, -arm[STEP_S, a] / arm[S, a])
+    for x in range(n):
+        primal = max(primal, -alternative[STEP_C, x] / alternative[C, x])
+        dual = max(dual, -alternative[STEP_Q, x] / alternative[Q, x])
+    return min(1.0, fraction / primal), min(1.0, fraction / dual)
+
+
+@kernel
+def _complementarity(
+    arm: Matrix, alternative: Matrix, k: int, n: int, primal: float, dual: float
+) -> float:
+    """Mean of w∘s and q∘c after a step of the given lengths."""
     total = 0.0
     for a in range(k):
-        total += (p.w[a] + primal * p.step_w[a]) * (p.s[a] + dual * p.step_s[a])
+        weight = arm[W, a] + primal * arm[STEP_W, a]
+        total += weight * (arm[S, a] + dual * arm[STEP_S, a])
     for x in range(n):
-        total += (p.q[x] + dual * p.step_q[x]) * (p.c[x] + primal * p.step_c[x])
+        slack = alternative[C, x] + primal * alternative[STEP_C, x]
+        total += slack * (alternative[Q, x] + dual * alternative[STEP_Q, x])
     return total / (k + n)
 
 
 @kernel
-def _lengths(p: Interior, k: int, n: int, fraction: float) -> tuple[float, float]:
-    """Primal and dual step lengths, a fraction of the way to the boundary and at most 1."""
-    primal = min(_longest(p.w, p.step_w, k), _longest(p.c, p.step_c, n))
-    dual = min(_longest(p.q, p.step_q, n), _longest(p.s, p.step_s, k))
-    return min(1.0, fraction * primal), min(1.0, fraction * dual)
+def _remember(arm: Matrix, alternative: Matrix, k: int, n: int) -> None:
+    """Keep the iterate as the point from which steps are tried."""
+    for a in range(k):
+        arm[OLD_W, a] = arm[W, a]
+        arm[OLD_S, a] = arm[S, a]
+    for x in range(n):
+        alternative[OLD_Q, x] = alternative[Q, x]
+        alternative[OLD_C, x] = alternative[C, x]
 
 
 @kernel
-def _predictor(p: Interior, k: int, n: int, count: int, mean: float) -> float:
-    """Affine step; leaves its second-order terms in the targets. Returns the centring σ."""
+def _move(arm: Matrix, alternative: Matrix, k: int, n: int, primal: float, dual: float) -> None:
+    """Iterate = remembered iterate + step."""
     for a in range(k):
-        p.target_w[a] = -p.w[a] * p.s[a]
+        arm[W, a] = arm[OLD_W, a] + primal * arm[STEP_W, a]
+        arm[S, a] = arm[OLD_S, a] + dual * arm[STEP_S, a]
     for x in range(n):
-        p.target_q[x] = -p.q[x] * p.c[x]
-    _direction(p, k, n, count)
-    primal, dual = _lengths(p, k, n, 1.0)
-    for a in range(k):
-        p.target_w[a] -= p.step_w[a] * p.step_s[a]
-    for x in range(n):
-        p.target_q[x] -= p.step_q[x] * p.step_c[x]
-    ratio = max(_complementarity(p, k, n, primal, dual) / mean, 0.0)
-    return ratio * ratio * ratio
-
-
-@kernel
-def _corrector(p: Interior, k: int, n: int, count: int, mean: float, safe: bool) -> None:
-    """The step to take: centred, and corrected to second order unless in safe mode."""
-    centring = mean * 0.3
-    if safe:
-        for a in range(k):
-            p.target_w[a] = centring - p.w[a] * p.s[a]
-        for x in range(n):
-            p.target_q[x] = centring - p.q[x] * p.c[x]
-    else:
-        centring = mean * min(1.0, _predictor(p, k, n, count, mean))
-        for a in range(k):
-            p.target_w[a] += centring
-        for x in range(n):
-            p.target_q[x] += centring
-    _direction(p, k, n, count)
-
-
-@kernel
-def _move(p: Interior, k: int, n: int, primal: float, dual: float) -> None:
-    """Iterate = old iterate + step."""
-    for a in range(k):
-        p.w[a] = p.old_w[a] + primal * p.step_w[a]
-        p.s[a] = p.old_s[a] + dual * p.step_s[a]
-    for x in range(n):
-        p.q[x] = p.old_q[x] + dual * p.step_q[x]
-        p.c[x] = p.old_c[x] + primal * p.step_c[x]
+        alternative[Q, x] = alternative[OLD_Q, x] + dual * alternative[STEP_Q, x]
+        alternative[C, x] = alternative[OLD_C, x] + primal * alternative[STEP_C, x]
 
 
 @kernel
@@ -475,110 +464,78 @@ def _copy(source: Vector, size: int, out: Vector) -> None:
 
 
 @kernel
-def _take_step(p: Interior, k: int, n: int, merit: float, fraction: float) -> float:
-    """Step, and shorten it only where the merit grew tenfold. Returns the new merit.
-
-    Asking for a decrease of the merit at every step makes the method fail more often, not less.
-    """
-    primal, dual = _lengths(p, k, n, fraction)
-    _copy(p.w, k, p.old_w)
-    _copy(p.s, k, p.old_s)
-    _copy(p.q, n, p.old_q)
-    _copy(p.c, n, p.old_c)
-    reached = math.inf
-    for _ in range(4):
-        _move(p, k, n, primal, dual)
-        if _evaluate(p, k, n):
-            _load(p, k, n)
-            reached = _residuals(p, k, n)
-            if reached <= 10.0 * merit:
-                break
-        primal *= 0.4
-        dual *= 0.4
-    return reached
+def _reached(lower: float, upper: float, goal: Vector) -> bool:
+    """Whether the bracket answers the question asked in `goal`."""
+    width = upper - lower
+    if width <= goal[FLOOR] * lower:
+        return True
+    return width <= goal[GAP] * lower and (lower >= goal[ABOVE] or upper <= goal[BELOW])
 
 
 @kernel
 def _iterate(
     p: Interior, k: int, n: int, goal: Vector, safe: bool, limit: int
 ) -> tuple[float, float, int]:
-    """Interior-point steps from the iterate in `p`; best bounds so far, number of steps.
+    """Interior-point steps from the iterate in `p`: best bounds, number of steps.
 
-    goal = (gap, floor, above, below): stop at gap `floor`, or at `gap` as soon as the lower bound
-    reaches `above` or the upper bound `below`. The best points are left in p.best_*.
+    The points behind the bounds are left in BEST_W, BEST_Q and BEST_QW. A step is shortened only
+    where the merit grew tenfold: asking for a decrease makes the method fail more often.
     """
+    arm, alternative = p.arm, p.alternative
     best_lower = 0.0
     best_upper = math.inf
-    if not _evaluate(p, k, n):
-        return best_lower, best_upper, 0
-    _load(p, k, n)
-    merit = _residuals(p, k, n)
-    for step in range(limit):
-        lower, upper = _bounds(p, k, n)
+    merit = math.inf
+    primal = dual = 0.0
+    tries = 3
+    step = 0
+    while True:
+        reached = math.inf
+        if _evaluate(p, k, n):
+            reached = _residuals(arm, alternative, k, n)
+        if tries < 3 and not reached <= 10.0 * merit:
+            tries += 1
+            primal *= 0.4
+            dual *= 0.4
+            _move(arm, alternative, k, n, primal, dual)
+            continue
+        if not reached < math.inf:
+            break
+        merit = reached
+        lower, upper = _bounds(arm, alternative, k, n)
         if lower > best_lower:
             best_lower = lower
-            _copy(p.w, k, p.best_w)
+            _copy(arm[W], k, arm[BEST_W])
         if upper < best_upper:
             best_upper = upper
-            _copy(p.q, n, p.best_q)
-            _copy(p.w, k, p.best_q_w)
+            _copy(alternative[Q], n, alternative[BEST_Q])
+            _copy(arm[W], k, arm[BEST_QW])
         if upper - lower >= CENTRED * lower:
-            _copy(p.w, k, p.centred_w)
-            _copy(p.q, n, p.centred_q)
-        if _reached(best_lower, best_upper, goal) or not merit < math.inf:
-            return best_lower, best_upper, step
-        mean = _complementarity(p, k, n, 0.0, 0.0)
+            _copy(arm[W], k, arm[CENTRED_W])
+            _copy(alternative[Q], n, alternative[CENTRED_Q])
+        if step == limit or _reached(best_lower, best_upper, goal):
+            break
         count = _newton_matrix(p, k, n)
-        _factor(p.newton, k, p.pivots)
-        _factor_schur(p, k, count)
-        _corrector(p, k, n, count, mean, safe)
-        fraction = 0.6 if safe else min(0.9995, max(0.9, 1.0 - 10.0 * mean))
-        merit = _take_step(p, k, n, merit, fraction)
-    return best_lower, best_upper, limit
-
-
-# Relative gap down to which an iterate counts as centred enough for a warm start.
-CENTRED = 1e-3
-
-
-@kernel
-def _reached(lower: float, upper: float, goal: Vector) -> bool:
-    """Whether the bracket answers the question asked in `goal`."""
-    width = upper - lower
-    if width <= goal[1] * lower:
-        return True
-    return width <= goal[0] * lower and (lower >= goal[2] or upper <= goal[3])
-
-
-@kernel
-def _cold_start(p: Interior, k: int, n: int) -> float:
-    """Scale the directions so that uniform weights have min F = 1, and start strictly feasible.
-
-    Returns the value of uniform weights, by which the bounds have to be multiplied; 0 on failure.
-    """
-    for a in range(k):
-        p.w[a] = 1.0 / k
-    if not _evaluate(p, k, n):
-        return 0.0
-    uniform = math.inf
-    for x in range(n):
-        uniform = min(uniform, p.distance[x])
-    _scale_directions(p, n, math.sqrt(uniform))
-    for a in range(k):
-        p.w[a] = 1.3 / k
-    for x in range(n):
-        p.c[x] = 1.3 * p.distance[x] / uniform - 1.0
-        p.q[x] = 1.0 / p.c[x]
-    _load(p, k, n)
-    highest = 0.0
-    for a in range(k):
-        highest = max(highest, p.load[a])
-    for x in range(n):
-        # ⟨θ, a⟩² was computed before the scaling and shrinks with it.
-        p.q[x] *= 0.7 * uniform / highest
-    for a in range(k):
-        p.s[a] = 1.0 - 0.7 * p.load[a] / highest
-    return uniform
+        _factor_newton(p, k, count)
+        mean = _complementarity(arm, alternative, k, n, 0.0, 0.0)
+        fraction = 0.6
+        centring = 0.3 * mean
+        if not safe:
+            _affine_targets(arm, alternative, k, n, 0.0)
+            _direction(p, k, n, count)
+            primal, dual = _lengths(arm, alternative, k, n, 1.0)
+            affine = _complementarity(arm, alternative, k, n, primal, dual)
+            centring = mean * min(1.0, max(0.0, affine / mean)) ** 3
+            _corrected_targets(arm, alternative, k, n, centring)
+            fraction = min(0.9995, max(0.9, 1.0 - 10.0 * mean))
+        else:
+            _affine_targets(arm, alternative, k, n, centring)
+        _direction(p, k, n, count)
+        primal, dual = _lengths(arm, alternative, k, n, fraction)
+        _remember(arm, alternative, k, n)
+        _move(arm, alternative, k, n, primal, dual)
+        tries = 0
+        step += 1
+    return best_lower, best_upper, step
 
 
 @kernel
@@ -589,38 +546,125 @@ def _scale_directions(p: Interior, n: int, scale: float) -> None:
 
 
 @kernel
-def _optimise(p: Interior, k: int, n: int, goal: Vector) -> tuple[float, float, int]:
-    """Cold solve: fast mode, then safe mode if that failed. Bounds in the units of p.directions."""
-    scale = _cold_start(p, k, n)
-    if not 0.0 < scale < math.inf:
-        return 0.0, math.inf, 0
-    goal[2] /= scale
-    goal[3] /= scale
-    lower, upper, steps = _iterate(p, k, n, goal, False, FAST_STEPS)
-    if not _reached(lower, upper, goal):
-        again = _cold_start(p, k, n)
-        scale *= again
-        lower, upper, more = _iterate(p, k, n, goal, True, SAFE_STEPS)
-        steps += more
-    _scale_directions(p, n, 1.0 / math.sqrt(scale))
-    return lower * scale, upper * scale, steps
+def _cold_start(p: Interior, k: int, n: int) -> float:
+    """Scale the directions so that uniform weights have min F = 1, and start strictly feasible.
+
+    Returns the value of uniform weights, by which the bounds have to be multiplied; 0 on failure.
+    """
+    arm, alternative = p.arm, p.alternative
+    for x in range(n):
+        alternative[Q, x] = 0.0
+    for a in range(k):
+        arm[W, a] = 1.0 / k
+    if not _evaluate(p, k, n):
+        return 0.0
+    uniform = math.inf
+    for x in range(n):
+        uniform = min(uniform, alternative[F, x])
+    _scale_directions(p, n, math.sqrt(uniform))
+    for a in range(k):
+        arm[W, a] = 1.3 / k
+        arm[LOAD, a] = 0.0
+    for x in range(n):
+        alternative[C, x] = 1.3 * alternative[F, x] / uniform - 1.0
+        alternative[Q, x] = 1.0 / alternative[C, x]
+        for a in range(k):
+            arm[LOAD, a] += alternative[Q, x] * p.inner[x, a] ** 2
+    highest = 0.0
+    for a in range(k):
+        highest = max(highest, arm[LOAD, a])
+    for x in range(n):
+        # ⟨θ, a⟩² was computed before the scaling and shrinks with it.
+        alternative[Q, x] *= 0.7 * uniform / highest
+    for a in range(k):
+        arm[S, a] = 1.0 - 0.7 * arm[LOAD, a] / highest
+    return uniform
 
 
 @kernel
-def _certify_lower(p: Interior, k: int, n: int, weights: Vector) -> float:
-    """min_x F_x(w)/1ᵀw, computed so that its error does not grow with the condition of V_w.
+def _warm_start(p: Interior, k: int, n: int) -> float:
+    """Start from CENTRED_W and CENTRED_Q, found for nearby margins. As `_cold_start`.
+
+    The slack that the iterate lost is given back in proportion to its gap, and no product w∘s or
+    q∘c stays far below their mean. Returns 0 where the iterate is too far from optimal to help.
+    """
+    arm, alternative = p.arm, p.alternative
+    _copy(arm[CENTRED_W], k, arm[W])
+    _copy(alternative[CENTRED_Q], n, alternative[Q])
+    if not _evaluate(p, k, n):
+        return 0.0
+    lower, upper = _bounds(arm, alternative, k, n)
+    width = max(upper / lower - 1.0, CENTRED)
+    if not width < WARM:
+        return 0.0
+    _scale_directions(p, n, math.sqrt(lower))
+    lowest = math.inf
+    highest = 0.0
+    for a in range(k):
+        highest = max(highest, arm[LOAD, a])
+    for x in range(n):
+        lowest = min(lowest, alternative[F, x])
+    slack = 0.5 * width
+    mean = width / (k + n)
+    for a in range(k):
+        arm[S, a] = 1.0 - (1.0 - slack) * arm[LOAD, a] / highest
+        arm[W, a] = max((1.0 + slack) * lower / lowest * arm[W, a], mean / arm[S, a])
+    for x in range(n):
+        alternative[C, x] = (1.0 + slack) * alternative[F, x] / lowest - 1.0
+        scaled = (1.0 - slack) * lower / highest * alternative[Q, x]
+        alternative[Q, x] = max(scaled, mean / alternative[C, x])
+    return lower
+
+
+@kernel
+def optimise(
+    p: Interior, k: int, n: int, goal: Vector, warm: bool
+) -> tuple[float, float, int]:
+    """Certified bounds of the problem in `p`, and the steps taken; points in BEST_W, BEST_Q.
+
+    Warm start if asked for, fast mode, and safe mode if neither reached the goal. The weights
+    and multipliers are normalised, and F is left at its certified values for these weights.
+    """
+    above, below = goal[ABOVE], goal[BELOW]
+    lower, upper, steps = 0.0, math.inf, 0
+    for attempt in range(0 if warm else 1, 3):
+        scale = _warm_start(p, k, n) if attempt == 0 else _cold_start(p, k, n)
+        if not 0.0 < scale < math.inf:
+            continue
+        goal[ABOVE] = above / scale
+        goal[BELOW] = below / scale
+        safe = attempt == 2
+        lower, upper, more = _iterate(p, k, n, goal, safe, SAFE_STEPS if safe else FAST_STEPS)
+        steps += more
+        _scale_directions(p, n, 1.0 / math.sqrt(scale))
+        if _reached(lower, upper, goal):
+            break
+    goal[ABOVE], goal[BELOW] = above, below
+    upper = _certify_upper(p, k, n)
+    lower = _certify_lower(p, k, n)
+    return lower, upper, steps
+
+
+@kernel
+def _certify_lower(p: Interior, k: int, n: int) -> float:
+    """min_x F_x(w)/1ᵀw at BEST_W, with an error that does not grow with the condition of V_w.
 
     For any p: uᵀV⁻¹u = 2⟨u, p⟩ − pᵀVp + rᵀV⁻¹r with r = u − Vp. At p ≈ V⁻¹u the last term, the
-    only one to involve V⁻¹, is of second order. F_x(w)/1ᵀw is left in p.distance.
+    only one to involve V⁻¹, is of second order. Normalises the weights, and leaves F_x in F.
     """
-    if not _factor_information(p, k, weights):
+    weights = p.arm[BEST_W]
+    total = 0.0
+    for a in range(k):
+        total += weights[a]
+    for a in range(k):
+        weights[a] /= total
+    if not _factor_information(p.arms, k, weights, p.arm[ROW], p.information):
         return 0.0
     d = p.arms.shape[0]
     solved = p.white_directions
     residual = p.residuals
-    inner = p.step_q
-    quadratic = p.step_c
-    total = 0.0
+    inner = p.alternative[STEP_Q]
+    quadratic = p.alternative[STEP_C]
     _whiten(p.information, p.directions, n, solved)
     _unwhiten(p.information, solved, n)
     for x in range(n):
@@ -633,7 +677,6 @@ def _certify_lower(p: Interior, k: int, n: int, weights: Vector) -> float:
         weight = weights[a]
         if weight == 0.0:
             continue
-        total += weight
         for x in range(n):
             inner[x] = 0.0
         for i in range(d):
@@ -649,29 +692,30 @@ def _certify_lower(p: Interior, k: int, n: int, weights: Vector) -> float:
     lowest = math.inf
     _squared_lengths(solved, n, inner)
     for x in range(n):
-        p.distance[x] = 1.0 / (max(quadratic[x], 0.0) + inner[x]) / total
-        lowest = min(lowest, p.distance[x])
+        p.alternative[F, x] = 1.0 / (max(quadratic[x], 0.0) + inner[x])
+        lowest = min(lowest, p.alternative[F, x])
     return lowest
 
 
 @kernel
-def _certify_upper(p: Interior, k: int, n: int, multipliers: Vector, weights: Vector) -> float:
+def _certify_upper(p: Interior, k: int, n: int) -> float:
     """max_a Σ_x q_x ⟨θ_x, a⟩² / Σ_x q_x ⟨θ_x, u_x⟩², a bound whatever the error in θ.
 
-    The multipliers are rescaled to sum to one with ⟨θ_x, u_x⟩ = 1.
+    Normalises the multipliers BEST_Q, such that ⟨θ_x, u_x⟩ = 1.
     """
-    if not _factor_information(p, k, weights):
+    multipliers, weights = p.alternative[BEST_Q], p.arm[BEST_QW]
+    if not _factor_information(p.arms, k, weights, p.arm[ROW], p.information):
         return math.inf
     d = p.arms.shape[0]
     theta = p.white_directions
     _whiten(p.information, p.directions, n, theta)
-    _squared_lengths(theta, n, p.step_c)
+    _squared_lengths(theta, n, p.alternative[STEP_C])
     _unwhiten(p.information, theta, n)
     for a in range(k):
-        p.load[a] = 0.0
+        p.arm[LOAD, a] = 0.0
     total = 0.0
     for x in range(n):
-        distance = 1.0 / p.step_c[x]
+        distance = 1.0 / p.alternative[STEP_C, x]
         normal = 0.0
         for i in range(d):
             normal += distance * theta[i, x] * p.directions[i, x]
@@ -679,16 +723,16 @@ def _certify_upper(p: Interior, k: int, n: int, multipliers: Vector, weights: Ve
         multipliers[x] = multiplier * normal * normal
         total += multipliers[x]
         for a in range(k):
-            p.row[a] = 0.0
+            p.arm[ROW, a] = 0.0
         for i in range(d):
             scale = distance * theta[i, x]
             for a in range(k):
-                p.row[a] += scale * p.arms[i, a]
+                p.arm[ROW, a] += scale * p.arms[i, a]
         for a in range(k):
-            p.load[a] += multiplier * p.row[a] * p.row[a]
+            p.arm[LOAD, a] += multiplier * p.arm[ROW, a] * p.arm[ROW, a]
     highest = 0.0
     for a in range(k):
-        highest = max(highest, p.load[a])
+        highest = max(highest, p.arm[LOAD, a])
     for x in range(n):
         multipliers[x] /= total
     return highest / total
@@ -749,7 +793,7 @@ def workspace(arms: int, answers: int, dimension: int) -> Workspace:
 
 
 @kernel
-def _load_arms(arms: Matrix, out: Matrix) -> None:
+def load_arms(arms: Matrix, out: Matrix) -> None:
     for a in range(arms.shape[0]):
         for i in range(arms.shape[1]):
             out[i, a] = arms[a, i]
@@ -783,21 +827,16 @@ def best_design(
         return 0.0, 0.0, 0
     if n == 0:
         return math.inf, math.inf, 0
-    _load_arms(arms, p.arms)
-    work.goal[0] = MARGIN * gap
-    work.goal[1] = MARGIN * gap
-    work.goal[2] = -math.inf
-    work.goal[3] = math.inf
-    lower, upper, steps = _optimise(p, k, n, work.goal)
-    lower = _certify_lower(p, k, n, p.best_w)
-    upper = _certify_upper(p, k, n, p.best_q, p.best_q_w)
-    total = 0.0
+    load_arms(arms, p.arms)
+    work.goal[GAP] = MARGIN * gap
+    work.goal[FLOOR] = MARGIN * gap
+    work.goal[ABOVE] = -math.inf
+    work.goal[BELOW] = math.inf
+    lower, upper, steps = optimise(p, k, n, work.goal, False)
     for a in range(k):
-        total += p.best_w[a]
-    for a in range(k):
-        weights_out[a] = p.best_w[a] / total
+        weights_out[a] = p.arm[BEST_W, a]
     for i in range(n):
-        multipliers_out[work.index[i]] = p.best_q[i]
+        multipliers_out[work.index[i]] = p.alternative[BEST_Q, i]
     if not upper - lower <= gap * lower:
         steps = -max(steps, 1)
     return lower, upper, steps

@@ -9,14 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import (
     Counts,
     Matrix,
     Vector,
     cholesky,
     combine,
+    copy,
     dot,
+    fill,
     information,
     matvec,
     solve_lower_many,
@@ -78,7 +80,7 @@ def no_evidence(task: Task) -> Evidence:
     )
 
 
-@kernel
+@inlined
 def record(task: Task, evidence: Evidence, arm: int, reward: float) -> None:
     """Take in one measurement (reward in units of σ)."""
     clock = evidence.clock
@@ -103,7 +105,7 @@ def _design_complete(task: Task, evidence: Evidence) -> bool:
     return True
 
 
-@kernel
+@inlined
 def _update(task: Task, evidence: Evidence, arm: int, reward: float) -> None:
     """Sherman–Morrison for V⁻¹ and for everything derived from it."""
     a = task.arms[arm]
@@ -150,16 +152,16 @@ def recompute(task: Task, evidence: Evidence) -> None:
     for i in range(d):
         for j in range(i + 1):
             matrix[j, i] = matrix[i, j]
-    factor[:] = matrix
+    copy(matrix, factor)
     cholesky(factor)
 
-    inverse[:] = 0.0
     for i in range(d):
+        fill(inverse[i], 0.0)
         inverse[i, i] = 1.0
     solve_lower_many(factor, inverse)
     solve_lower_transposed_many(factor, inverse)
 
-    evidence.projected[:] = task.answer_columns
+    copy(task.answer_columns, evidence.projected)
     solve_lower_many(factor, evidence.projected)
     solve_lower_transposed_many(factor, evidence.projected)
 

@@ -20,6 +20,15 @@ R = TypeVar("R")
 # fast-math flags assume away inf and NaN, which the kernels use as honest values.
 FLAGS = {"reassoc", "contract", "nsz"}
 
+# Kernels never allocate: all arrays come from their callers. Without Numba's runtime (_nrt) no
+# reference is counted either, which makes a round three times as fast (docs/decisions/0002).
+OPTIONS: dict[str, Any] = {
+    "error_model": "numpy",
+    "fastmath": FLAGS,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
+
 PACKAGE = Path(__file__).resolve().parent.parent
 COMPILED_SOURCES = ("kernels/*.py", "sampling/*.py", "engine.py")
 
@@ -54,12 +63,25 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     A function from elsewhere (a researcher's own rule) is compiled anew in each process: its
     cache could not notice edits of the kernels that it calls.
     """
-    dispatcher = uncached(function)
-    if function.__module__.startswith("furthest.") and not numba.config.DISABLE_JIT:
-        cast("Any", dispatcher)._cache = _PackageCache(function)
-    return dispatcher
+    return _compiled(function)
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """A kernel that is merged into every caller.
+
+    For what every round passes through: a call that hands over a NamedTuple of arrays copies a
+    kilobyte of array headers, which would cost more than the arithmetic.
+    """
+    return _compiled(function, forceinline=True)
 
 
 def uncached(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` without the disk cache."""
-    return cast("Callable[P, R]", numba.njit(error_model="numpy", fastmath=FLAGS)(function))
+    """A kernel without the disk cache."""
+    return cast("Callable[P, R]", numba.njit(**OPTIONS)(function))
+
+
+def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
+    dispatcher = numba.njit(**OPTIONS, **options)(function)
+    if function.__module__.startswith("furthest.") and not numba.config.DISABLE_JIT:
+        dispatcher._cache = _PackageCache(function)
+    return cast("Callable[P, R]", dispatcher)

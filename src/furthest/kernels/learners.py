@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Vector
 
 
@@ -25,7 +25,7 @@ def adahedge(arms: int) -> Learner:
     return Learner(np.zeros(arms), np.zeros(1))
 
 
-@kernel
+@inlined
 def learner_weights(learner: Learner, out: Vector) -> None:
     """Weights ∝ exp(−ηL); while Δ = 0, uniform over the arms of least loss."""
     losses = learner.losses
@@ -46,7 +46,7 @@ def learner_weights(learner: Learner, out: Vector) -> None:
         out[a] *= inverse
 
 
-@kernel
+@inlined
 def learn(learner: Learner, weights: Vector, gains: Vector) -> None:
     """Take in the gains (losses are −gains) that the weights of this round met."""
     losses = learner.losses
@@ -65,7 +65,7 @@ def learn(learner: Learner, weights: Vector, gains: Vector) -> None:
         losses[a] -= least
 
 
-@kernel
+@inlined
 def _mix_gain(learner: Learner, weights: Vector, gains: Vector, largest: float) -> float:
     """(1/η) ln Σ w e^{η·gain}; in the limit η = ∞ the largest gain that meets any weight."""
     gap = learner.gap[0]

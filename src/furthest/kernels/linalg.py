@@ -30,6 +30,21 @@ def dot(x: Vector, y: Vector) -> float:
 
 
 @kernel
+def fill(out: Vector, value: float) -> None:
+    """out = value, entry by entry."""
+    for i in range(out.shape[0]):
+        out[i] = value
+
+
+@kernel
+def copy(source: Matrix, out: Matrix) -> None:
+    """out = source."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = source[i, j]
+
+
+@kernel
 def matvec(matrix: Matrix, x: Vector, out: Vector) -> None:
     """out = matrix · x."""
     for i in range(matrix.shape[0]):

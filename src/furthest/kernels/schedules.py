@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Counts
 
 EVERY = 0
@@ -43,7 +43,7 @@ def schedule(mode: int, grid: int, start: int, ratio: float) -> Schedule:
     return Schedule(mode, grid, start, ratio, np.zeros(2, np.int64))
 
 
-@kernel
+@inlined
 def on_grid(rule: Schedule, this_round: int, rng: Generator) -> bool:
     """Whether this round is on the grid; moves the grid on. The first call always is."""
     if rule.mode == EVERY:

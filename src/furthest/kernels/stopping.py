@@ -14,7 +14,7 @@ from furthest.kernels.answers import (
     is_near_best,
 )
 from furthest.kernels.evidence import ROUNDS, Evidence
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Counts
 from furthest.kernels.schedules import LAZY, Schedule, on_grid
 from furthest.kernels.task import Task
@@ -39,7 +39,7 @@ def stopping(candidate: int, threshold: Threshold, schedule: Schedule) -> Stoppi
     return Stopping(candidate, threshold, schedule, np.array([-1, 0], np.int64))
 
 
-@kernel
+@inlined
 def assess(task: Task, evidence: Evidence, rule: Stopping, rng: Generator) -> int:
     """Renew the candidate, make the test, as the schedule wants; returns the levels reached."""
     state = rule.state
@@ -54,7 +54,7 @@ def assess(task: Task, evidence: Evidence, rule: Stopping, rng: Generator) -> in
     return state[MET]
 
 
-@kernel
+@inlined
 def _candidate(task: Task, evidence: Evidence, rule: Stopping) -> tuple[int, float]:
     """The candidate answer and its GLR statistic."""
     if rule.candidate == INSTANTANEOUS:
@@ -64,7 +64,7 @@ def _candidate(task: Task, evidence: Evidence, rule: Stopping) -> tuple[int, flo
     return answer, glr
 
 
-@kernel
+@inlined
 def _is_outdated(task: Task, evidence: Evidence, answer: int) -> bool:
     """Whether the candidate is no longer ε-best for the estimate."""
     if answer < 0:

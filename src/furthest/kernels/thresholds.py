@@ -13,8 +13,8 @@ import numpy as np
 
 from furthest.kernels.alternatives import SAME, contrast_norms, margin
 from furthest.kernels.evidence import ROUNDS, Evidence
-from furthest.kernels.jit import kernel
-from furthest.kernels.linalg import Matrix, Vector, cholesky, log_determinant
+from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.linalg import Matrix, Vector, cholesky, copy, log_determinant
 from furthest.kernels.task import Task
 
 GLR = 0
@@ -75,7 +75,7 @@ def concentration(x: float) -> float:
     return float(found.fun)
 
 
-@kernel
+@inlined
 def required(rule: Threshold, rounds: int, level: int) -> float:
     """What the statistic must exceed after `rounds` measurements."""
     if rule.slope == 0.0:
@@ -91,7 +91,7 @@ def width(rule: Threshold, rounds: int, level: int) -> float:
     return required(rule, rounds, level)
 
 
-@kernel
+@inlined
 def levels_met(
     rule: Threshold, task: Task, evidence: Evidence, z: int, glr: float, done: int
 ) -> int:
@@ -141,7 +141,7 @@ def _update_log_determinants(rule: Threshold, evidence: Evidence) -> None:
     smallest = math.inf
     for j in range(rule.kappas.shape[0]):
         kappa = rule.kappas[j]
-        factor[:] = evidence.matrix
+        copy(evidence.matrix, factor)
         for i in range(d):
             factor[i, i] += kappa
         cholesky(factor)

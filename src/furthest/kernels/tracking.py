@@ -2,7 +2,7 @@
 
 import math
 
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Counts, Vector
 
 C_TRACKING = 0
@@ -12,7 +12,7 @@ D_TRACKING = 1
 TIE = 1e-9
 
 
-@kernel
+@inlined
 def most_behind(counts: Counts, target: Vector, scale: float) -> int:
     """argmin over arms of N_a − scale·target_a."""
     best, where = math.inf, 0
@@ -23,7 +23,7 @@ def most_behind(counts: Counts, target: Vector, scale: float) -> int:
     return where
 
 
-@kernel
+@inlined
 def track(
     mode: int, counts: Counts, cumulative: Vector, weights: Vector, this_round: int, initial: int
 ) -> int:
@@ -36,7 +36,7 @@ def track(
     return most_behind(counts, weights, float(this_round - initial))
 
 
-@kernel
+@inlined
 def explore(weights: Vector, share: float, out: Vector) -> None:
     """Forced exploration: out = share/K + (1 − share)·w."""
     arms = weights.shape[0]

@@ -7,7 +7,7 @@ import numpy as np
 
 from furthest.errors import StrategyError
 from furthest.kernels.evidence import ROUNDS, Evidence
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Vector
 from furthest.kernels.stopping import Stopping
 from furthest.kernels.task import Task
@@ -32,7 +32,7 @@ def start(task: Task, *, weights: Sequence[float]) -> Fixed:
     return Fixed(proportions / proportions.sum())
 
 
-@kernel
+@inlined
 def choose(rule: Fixed, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """argmin over arms of N_a − t·w_a."""
     return most_behind(evidence.counts, rule.weights, float(evidence.clock[ROUNDS]))

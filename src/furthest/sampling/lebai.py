@@ -14,13 +14,15 @@ from furthest.errors import StrategyError, pick
 from furthest.kernels.alternatives import contrast_norms, margin, nearest
 from furthest.kernels.answers import GREEDY, INSTANTANEOUS, greedy_answer, instantaneous_furthest
 from furthest.kernels.evidence import ROUNDS, Evidence
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import inlined
 from furthest.kernels.learners import Learner, adahedge, learn, learner_weights
 from furthest.kernels.linalg import (
     Matrix,
     Vector,
     cholesky,
     combine,
+    copy,
+    fill,
     information,
     solve_lower_many,
     solve_lower_transposed,
@@ -81,7 +83,7 @@ def start(
     )
 
 
-@kernel
+@inlined
 def choose(rule: Lebai, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """One round of the game; returns the arm that is most behind its target."""
     this_round = evidence.clock[ROUNDS] + 1
@@ -109,7 +111,7 @@ def choose(rule: Lebai, task: Task, evidence: Evidence, stopping: Stopping) -> i
     )
 
 
-@kernel
+@inlined
 def _optimistic_gains(
     rule: Lebai, task: Task, evidence: Evidence, answer: int, log_round: float
 ) -> None:
@@ -126,7 +128,7 @@ def _optimistic_gains(
         gains[a] = min((reach * abs(gains[a]) + slack) ** 2, cap)
 
 
-@kernel
+@inlined
 def _closest_alternative(rule: Lebai, task: Task, evidence: Evidence, answer: int) -> float:
     """μ − λ as scale · direction, for λ the closest alternative to the answer at V_{w_t}."""
     factor, columns, direction = rule.factor, rule.columns, rule.direction
@@ -137,12 +139,12 @@ def _closest_alternative(rule: Lebai, task: Task, evidence: Evidence, answer: in
         for i in range(factor.shape[0]):
             factor[i, i] += RIDGE
         cholesky(factor)
-    columns[:] = task.answer_columns
+    copy(task.answer_columns, columns)
     solve_lower_many(factor, columns)
     own = contrast_norms(columns, columns, answer, task.c, evidence.norms)
     distance, x = nearest(task, evidence.values, answer, evidence.norms, own, -math.inf)
     if x < 0 or distance <= 0.0:
-        direction[:] = 0.0
+        fill(direction, 0.0)
         return 0.0
     for i in range(direction.shape[0]):
         direction[i] = columns[i, answer] - task.c * columns[i, x]

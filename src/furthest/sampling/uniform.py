@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from furthest.kernels.evidence import ROUNDS, Evidence
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import inlined
 from furthest.kernels.stopping import Stopping
 from furthest.kernels.task import Task
 from furthest.sampling.rule import Rule
@@ -20,7 +20,7 @@ def start(task: Task) -> Uniform:
     return Uniform(task.arms.shape[0])
 
 
-@kernel
+@inlined
 def choose(rule: Uniform, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """Round robin."""
     return int(evidence.clock[ROUNDS] % rule.arms)

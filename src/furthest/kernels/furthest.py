@@ -1,0 +1,252 @@
+"""The furthest answer z_F(μ_t) at every round, exactly, with cached certificates.
+
+z_F(μ) maximises value(z) over the ε-optimal answers (Jourdan & Degenne 2022); `design` computes
+one value. Between rounds only the margins n_x = ⟨μ, z − c·x⟩ + e change, and they enter only as
+a scale. So the weights w and multipliers q of an old solve certify, for ANY later μ,
+
+    min_x n_x²/D_x  ≤  value(z)  ≤  1 / Σ_x B_x/n_x²,
+    D_x = ‖z − c·x‖²_{V_w⁻¹},    B_x = q_x n_x²/upper at the old margins,
+
+at the cost of O(Z) operations and no linear algebra. A round solves again, from a warm start,
+only while these brackets leave the winner open.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from furthest.kernels import design
+from furthest.kernels.design import (
+    ABOVE,
+    BELOW,
+    BEST_Q,
+    BEST_W,
+    CENTRED_Q,
+    CENTRED_W,
+    FLOOR,
+    GAP,
+    F,
+    Workspace,
+)
+from furthest.kernels.jit import kernel
+from furthest.kernels.linalg import Counts, Matrix, Vector
+
+# Relative gap of a solve that settles the contest early, and at which values count as tied.
+EARLY = 1e-2
+TIED = 1e-9
+# Rounding error of a margin relative to its terms.
+ROUNDING = 1e-14
+
+
+class Oracle(NamedTuple):
+    """What is known about each answer from its last solve. Rows of unknown answers are unused."""
+
+    weights: Matrix  # (Z, K) best weights
+    nearness: Matrix  # (Z, Z) 1/D_x, infinite where x cannot be confused with z
+    shares: Matrix  # (Z, Z) B_x
+    centred_weights: Matrix  # (Z, K) warm start
+    centred_multipliers: Matrix  # (Z, Z) its q_x n_x²
+    lower: Vector  # (Z) bracket of value(z) in this round
+    upper: Vector  # (Z)
+    known: Counts  # (Z) 1 once solved
+    candidates: Counts  # (Z) ε-optimal answers of this round
+    statistics: Counts  # (3) rounds, rounds with a solve, Newton steps
+    work: Workspace
+
+
+def oracle(arms: int, answers: int, dimension: int) -> Oracle:
+    """Room for problems of that many arms and answers. Untouched rows cost no memory."""
+    return Oracle(
+        weights=np.zeros((answers, arms)),
+        nearness=np.zeros((answers, answers)),
+        shares=np.zeros((answers, answers)),
+        centred_weights=np.zeros((answers, arms)),
+        centred_multipliers=np.zeros((answers, answers)),
+        lower=np.zeros(answers),
+        upper=np.zeros(answers),
+        known=np.zeros(answers, dtype=np.int64),
+        candidates=np.zeros(answers, dtype=np.int64),
+        statistics=np.zeros(3, dtype=np.int64),
+        work=design.workspace(arms, answers, dimension),
+    )
+
+
+@kernel
+def forget(oracle: Oracle) -> None:
+    """Start a new run."""
+    oracle.known[:] = 0
+    oracle.statistics[:] = 0
+
+
+@kernel
+def _epsilon_optimal(values: Vector, c: float, e: float, out: Counts) -> int:
+    """List {z : n_zx ≥ 0 for every x ≠ z} in `out`; their number.
+
+    An answer on the boundary up to rounding is listed: its value is 0 unless the boundary is
+    that of x = z/c, which cannot be confused with it.
+    """
+    top = 0
+    second = -1
+    for x in range(1, values.shape[0]):
+        if values[x] > values[top]:
+            second = top
+            top = x
+        elif second < 0 or values[x] > values[second]:
+            second = x
+    count = 0
+    for z in range(values.shape[0]):
+        rival = second if z == top else top
+        slack = ROUNDING * (abs(values[z]) + abs(values[rival]) + e)
+        if second < 0 or values[z] - c * values[rival] + e >= -slack:
+            out[count] = z
+            count += 1
+    return count
+
+
+@kernel
+def _bracket(oracle: Oracle, values: Vector, z: int, c: float, e: float) -> None:
+    """Bounds of value(z) at these values from the cached certificate."""
+    oracle.lower[z] = 0.0
+    oracle.upper[z] = math.inf
+    if oracle.known[z] == 0:
+        return
+    lower = math.inf
+    shares = 0.0
+    for x in range(values.shape[0]):
+        margin = values[z] - c * values[x] + e
+        square = margin * margin if margin > 0.0 else 0.0
+        distance = square * oracle.nearness[z, x]
+        # Infinite times zero is NaN, and loses the comparison; `min` need not ignore it.
+        lower = distance if distance < lower else lower  # noqa: FURB136
+        if oracle.shares[z, x] > 0.0:
+            shares += oracle.shares[z, x] / square
+    oracle.lower[z] = lower
+    oracle.upper[z] = max(lower, 1.0 / shares)
+
+
+@kernel
+def _refine(
+    oracle: Oracle, arms: Matrix, answers: Matrix, values: Vector, z: int, c: float, e: float
+) -> None:
+    """Solve answer z to the goal in the workspace, and cache its certificate."""
+    p = oracle.work.interior
+    index = oracle.work.index
+    k = arms.shape[0]
+    n = design.directions(answers, values, z, c, e, p.directions, index)
+    known = oracle.known[z] == 1
+    for x in range(answers.shape[0]):
+        oracle.nearness[z, x] = math.inf
+        oracle.shares[z, x] = 0.0
+    if n <= 0:
+        # Not ε-optimal, or never to be confused: no design is better than another.
+        oracle.lower[z] = oracle.upper[z] = 0.0 if n < 0 else math.inf
+        oracle.known[z] = 0
+        for a in range(k):
+            oracle.weights[z, a] = 1.0 / k
+        return
+    design.load_arms(arms, p.arms)
+    if known:
+        for a in range(k):
+            p.arm[CENTRED_W, a] = oracle.centred_weights[z, a]
+        for i in range(n):
+            margin = values[z] - c * values[index[i]] + e
+            p.alternative[CENTRED_Q, i] = (
+                oracle.centred_multipliers[z, index[i]] / margin / margin
+            )
+    lower, upper, steps = design.optimise(p, k, n, oracle.work.goal, known)
+    oracle.statistics[2] += steps
+    for i in range(n):
+        x = index[i]
+        margin = values[z] - c * values[x] + e
+        oracle.nearness[z, x] = p.alternative[F, i] / margin / margin
+        oracle.shares[z, x] = p.alternative[BEST_Q, i] * margin * margin / upper
+        oracle.centred_multipliers[z, x] = p.alternative[CENTRED_Q, i] * margin * margin
+    for a in range(k):
+        oracle.weights[z, a] = p.arm[BEST_W, a]
+        oracle.centred_weights[z, a] = p.arm[CENTRED_W, a]
+    oracle.known[z] = 1
+    oracle.lower[z] = lower
+    oracle.upper[z] = max(lower, upper)
+
+
+@kernel
+def _open_question(oracle: Oracle, count: int, goal: Vector) -> tuple[int, int]:
+    """The leader, and the answer to solve next (−1 if the leader has won); its goal.
+
+    The leader has the largest lower bound, its rival the largest upper bound among the others.
+    """
+    lower, upper, candidates = oracle.lower, oracle.upper, oracle.candidates
+    leader = candidates[0]
+    for i in range(1, count):
+        if lower[candidates[i]] > lower[leader]:
+            leader = candidates[i]
+    rival = -1
+    for i in range(count):
+        z = candidates[i]
+        if z != leader and (rival < 0 or upper[z] > upper[rival]):
+            rival = z
+    if rival < 0 or lower[leader] >= upper[rival]:
+        return leader, -1
+    chosen, other = leader, rival
+    if upper[leader] < upper[rival]:
+        chosen, other = rival, leader
+    if upper[chosen] - lower[chosen] <= TIED * lower[chosen]:
+        chosen, other = other, chosen
+    if upper[chosen] - lower[chosen] <= TIED * lower[chosen]:
+        return leader, -1
+    goal[GAP] = EARLY
+    # Not much narrower than the other's bracket: that one may have to be solved again first.
+    other_gap = upper[other] / lower[other] - 1.0 if lower[other] > 0.0 else math.inf
+    goal[FLOOR] = max(0.5 * TIED, min(EARLY, 0.1 * other_gap))
+    goal[ABOVE] = upper[other]
+    goal[BELOW] = lower[other]
+    return leader, chosen
+
+
+@kernel
+def furthest_design(
+    oracle: Oracle,
+    arms: Matrix,
+    answers: Matrix,
+    values: Vector,
+    c: float,
+    e: float,
+    gap: float,
+) -> int:
+    """z_F(μ) for values = answers·μ, its design in oracle.weights good to the relative `gap`.
+
+    Where the multiplicative notion has no ε-optimal answer (max value ≤ 0): the greedy answer.
+    """
+    goal = oracle.work.goal
+    oracle.statistics[0] += 1
+    greedy = int(np.argmax(values))
+    count = _epsilon_optimal(values, c, e, oracle.candidates)
+    if count == 0 or (c < 1.0 and values[greedy] <= 0.0):
+        oracle.candidates[0] = greedy
+        count = 1
+    for i in range(count):
+        _bracket(oracle, values, oracle.candidates[i], c, e)
+    steps = 0
+    z = oracle.candidates[0]
+    while count > 1 or gap < math.inf:
+        z, chosen = _open_question(oracle, count, goal)
+        if chosen < 0 or steps > 20 * count:
+            if not oracle.upper[z] - oracle.lower[z] > gap * oracle.lower[z] or steps < 0:
+                break
+            goal[FLOOR] = gap
+            chosen = z
+            steps = -100
+        _refine(oracle, arms, answers, values, chosen, c, e)
+        steps += 1
+    if steps != 0:
+        oracle.statistics[1] += 1
+    return z
+
+
+@kernel
+def furthest_answer(
+    oracle: Oracle, arms: Matrix, answers: Matrix, values: Vector, c: float, e: float
+) -> int:
+    """z_F(μ) for values = answers·μ."""
+    return furthest_design(oracle, arms, answers, values, c, e, math.inf)
