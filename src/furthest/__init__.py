@@ -1,0 +1,56 @@
+"""Find an answer within ε of the best from as few noisy measurements as possible, with a proof."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from furthest.files import read_problem, write_problem
+    from furthest.instances import Instance, circle, hard, random
+    from furthest.problem import Problem
+    from furthest.results import Results, Summary
+    from furthest.sampling.rule import Rule
+    from furthest.simulation import simulate
+    from furthest.strategy import Strategy
+
+__version__ = "0.1.0"
+
+# Imported when first used: `import furthest` itself stays light.
+_HOMES = {
+    "Instance": "instances",
+    "Problem": "problem",
+    "Results": "results",
+    "Rule": "sampling.rule",
+    "Strategy": "strategy",
+    "Summary": "results",
+    "circle": "instances",
+    "hard": "instances",
+    "random": "instances",
+    "read_problem": "files",
+    "simulate": "simulation",
+    "write_problem": "files",
+}
+
+__all__ = [
+    "Instance",
+    "Problem",
+    "Results",
+    "Rule",
+    "Strategy",
+    "Summary",
+    "circle",
+    "hard",
+    "random",
+    "read_problem",
+    "simulate",
+    "write_problem",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'furthest' has no attribute {name!r}")
+    return getattr(import_module(f"furthest.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -44,6 +44,19 @@ def _choose_compiled(rule: Any, task: Any, evidence: Any, stopping: Any) -> Choo
 
 
 @inlined
+def preamble(
+    task: Task, evidence: Evidence, stopping: Stopping, rng: Generator
+) -> tuple[int, int, int]:
+    """`decide` up to the sampling rule, whose turn it is where the arm is −1."""
+    if evidence.clock[READY] == 0:
+        for i in range(task.initial.shape[0]):
+            if evidence.counts[task.initial[i]] == 0:
+                return 0, -1, task.initial[i]
+    met = assess(task, evidence, stopping, rng)
+    return met, stopping.state[ANSWER], -1
+
+
+@inlined
 def decide(
     task: Task, evidence: Evidence, stopping: Stopping, rule: Any, rng: Generator
 ) -> tuple[int, int, int]:
@@ -52,14 +65,9 @@ def decide(
     Before the initial design is complete the answer is −1 and the arm is the design's next; once
     all levels are reached the arm is −1.
     """
-    if evidence.clock[READY] == 0:
-        for i in range(task.initial.shape[0]):
-            if evidence.counts[task.initial[i]] == 0:
-                return 0, -1, task.initial[i]
-    met = assess(task, evidence, stopping, rng)
-    answer = stopping.state[ANSWER]
-    if met == stopping.threshold.offsets.shape[0]:
-        return met, answer, -1
+    met, answer, arm = preamble(task, evidence, stopping, rng)
+    if arm >= 0 or met == stopping.threshold.offsets.shape[0]:
+        return met, answer, arm
     return met, answer, choose(rule, task, evidence, stopping)
 
 
@@ -95,3 +103,37 @@ def run(
             return True
         record(task, evidence, arm, means[arm] + noise.standard_normal())
     return False
+
+
+def interpreted(choose: Chooser) -> Callable[..., bool]:
+    """`run` for a `choose` in plain Python: the same loop, with the same compiled kernels."""
+
+    def run_interpreted(
+        task: Task,
+        evidence: Evidence,
+        stopping: Stopping,
+        rule: Any,
+        means: Vector,
+        noise: Generator,
+        rng: Generator,
+        until: int,
+        times: Counts,
+        answers: Counts,
+        pulls: NDArray[np.int64],
+    ) -> bool:
+        levels = times.shape[0]
+        while evidence.clock[ROUNDS] < until:
+            done = stopping.state[MET]
+            met, answer, arm = preamble(task, evidence, stopping, rng)
+            for level in range(done, met):
+                times[level] = evidence.clock[ROUNDS]
+                answers[level] = answer
+                pulls[level] = evidence.counts
+            if met == levels:
+                return True
+            if arm < 0:
+                arm = choose(rule, task, evidence, stopping)
+            record(task, evidence, arm, means[arm] + noise.standard_normal())
+        return False
+
+    return run_interpreted

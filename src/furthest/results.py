@@ -1,0 +1,138 @@
+"""Results: what many runs gave, as columns, summaries and files."""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from furthest.errors import MissingExtraError
+from furthest.problem import Problem
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The runs at one confidence level.
+
+    Runs that reached the cap without stopping count with the cap as their time: then the mean is a
+    lower bound. An error is a run that stopped with an answer that is not ε-best.
+    """
+
+    delta: float
+    mean: float
+    std: float
+    sem: float
+    median: float
+    q05: float
+    q95: float
+    errors: int
+    error_rate: float
+    unstopped: int
+    pulls: list[float]
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Many simulated runs. For several δ every array has a leading axis, in the order given."""
+
+    problem: Problem
+    strategy: dict[str, Any]
+    delta: float | tuple[float, ...]
+    seed: int
+    stopping_times: NDArray[np.int64]  # (runs,) or (levels, runs)
+    answers: NDArray[np.int64]  # the same shape
+    pulls: NDArray[np.int64]  # one more axis: arms
+    stopped: NDArray[np.bool_]
+    correct: NDArray[np.bool_]
+    steps: int  # measurements simulated
+    seconds: float  # wall time, without compiling
+    interrupted: bool = False
+
+    @property
+    def runs(self) -> int:
+        """Finished runs; fewer than asked for after an interruption."""
+        return int(self.stopping_times.shape[-1])
+
+    def summary(self) -> list[Summary]:
+        """One row per confidence level."""
+        return [self._summarise(*level) for level in self._levels()]
+
+    def _levels(self) -> Iterator[tuple[float, int | None]]:
+        if isinstance(self.delta, tuple):
+            yield from ((delta, index) for index, delta in enumerate(self.delta))
+        else:
+            yield self.delta, None
+
+    def _at(self, array: NDArray[Any], index: int | None) -> NDArray[Any]:
+        return array if index is None else array[index]
+
+    def _summarise(self, delta: float, index: int | None) -> Summary:
+        times = self._at(self.stopping_times, index).astype(float)
+        stopped = self._at(self.stopped, index)
+        wrong = int((stopped & ~self._at(self.correct, index)).sum())
+        runs = max(self.runs, 1)
+        std = float(times.std(ddof=1)) if self.runs > 1 else 0.0
+        if not self.runs:
+            times = np.array([np.nan])
+        return Summary(
+            delta=delta,
+            mean=float(times.mean()),
+            std=std,
+            sem=std / runs**0.5,
+            median=float(np.median(times)),
+            q05=float(np.quantile(times, 0.05)),
+            q95=float(np.quantile(times, 0.95)),
+            errors=wrong,
+            error_rate=wrong / runs,
+            unstopped=int((~stopped).sum()),
+            pulls=(self._at(self.pulls, index).sum(axis=0) / runs).tolist(),
+        )
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """One row per run and confidence level, as columns."""
+        rows: list[dict[str, NDArray[Any]]] = []
+        for delta, index in self._levels():
+            row: dict[str, NDArray[Any]] = {
+                "run": np.arange(self.runs),
+                "delta": np.full(self.runs, delta),
+                "stopping_time": self._at(self.stopping_times, index),
+                "answer": self._at(self.answers, index),
+                "stopped": self._at(self.stopped, index),
+                "correct": self._at(self.correct, index),
+            }
+            pulls = self._at(self.pulls, index)
+            row |= {f"pulls_{arm}": pulls[:, arm] for arm in range(pulls.shape[1])}
+            rows.append(row)
+        return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write `columns()` as CSV."""
+        columns = self.columns()
+        with Path(path).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write `columns()` as Parquet (extra: parquet)."""
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError:
+            raise MissingExtraError("pyarrow", "parquet") from None
+        pyarrow.parquet.write_table(pyarrow.table(self.columns()), path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `furthest simulate --json` prints, without the instance's name."""
+        return {
+            "strategy": self.strategy,
+            "seed": self.seed,
+            "runs": self.runs,
+            "steps": self.steps,
+            "seconds": self.seconds,
+            "interrupted": self.interrupted,
+            "results": [asdict(summary) for summary in self.summary()],
+        }

@@ -1,0 +1,260 @@
+"""simulate: many runs of one strategy on one instance.
+
+Each run has a random stream of its own, derived from the seed and the run's number alone; so the
+results do not depend on the number of workers or on how the runs are cut into chunks.
+"""
+
+import multiprocessing
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core import event
+from numpy.random import PCG64, Generator, SeedSequence
+from numpy.typing import ArrayLike, NDArray
+
+from furthest import engine
+from furthest.errors import InputError
+from furthest.kernels.jit import uncached
+from furthest.kernels.task import Task
+from furthest.problem import Problem
+from furthest.results import Results
+from furthest.strategy import Start, Strategy
+
+MAX_ROUNDS = 10_000_000
+
+# Compiled code cannot be interrupted: return to Python this often.
+SLICE = 50_000
+
+Advance = Callable[[int], None]
+Loop = Callable[..., bool]
+
+
+class Job(NamedTuple):
+    """Everything a worker needs; small enough to send with every chunk."""
+
+    task: Task
+    means: NDArray[np.float64]  # (K,) ⟨μ, a⟩/σ
+    strategy: Strategy
+    deltas: tuple[float, ...]  # descending
+    seed: int
+    max_rounds: int
+
+
+class Runs(NamedTuple):
+    """Some finished runs."""
+
+    numbers: NDArray[np.int64]  # (runs,)
+    times: NDArray[np.int64]  # (runs, levels)
+    answers: NDArray[np.int64]  # (runs, levels)
+    pulls: NDArray[np.int64]  # (runs, levels, K)
+    stopped: NDArray[np.bool_]  # (runs, levels)
+    steps: int
+
+
+def simulate(
+    problem: Problem,
+    mu: ArrayLike,
+    strategy: Strategy | None = None,
+    delta: float | Sequence[float] = 0.01,
+    runs: int = 1000,
+    seed: int = 0,
+    jobs: int = 1,
+    *,
+    max_rounds: int = MAX_ROUNDS,
+    progress: Advance | None = None,
+) -> Results:
+    """Simulate `runs` runs with Gaussian noise of standard deviation `problem.sigma`.
+
+    Several δ are served by one trajectory where the sampling rule does not depend on δ. A run that
+    has not stopped after `max_rounds` measurements is reported as unstopped. Ctrl-C returns the
+    runs finished so far. `progress` is called with the number of runs that were just finished.
+    """
+    strategy = strategy or Strategy()
+    levels = (delta,) if isinstance(delta, int | float) else tuple(delta)
+    _check(levels, runs, jobs, max_rounds)
+    strategy.check_levels(levels)
+    near_best = problem.near_best(mu)
+    order = np.argsort([-level for level in levels], kind="stable")
+    task = problem.task
+    job = Job(
+        task=task,
+        means=task.arms @ problem.whiten(mu),
+        strategy=strategy,
+        deltas=tuple(levels[i] for i in order),
+        seed=seed,
+        max_rounds=max_rounds,
+    )
+    warm_up(job)
+    started = time.perf_counter()
+    done, interrupted = _collect(job, runs, jobs, progress or (lambda _: None))
+    seconds = time.perf_counter() - started
+
+    def arrange(array: NDArray[Any]) -> NDArray[Any]:
+        by_level = np.moveaxis(array[np.argsort(done.numbers)], 1, 0)[np.argsort(order)]
+        return by_level if isinstance(delta, Sequence) else by_level[0]
+
+    return Results(
+        problem=problem,
+        strategy=strategy.describe(),
+        delta=tuple(levels) if isinstance(delta, Sequence) else levels[0],
+        seed=seed,
+        stopping_times=arrange(done.times),
+        answers=arrange(done.answers),
+        pulls=arrange(done.pulls),
+        stopped=arrange(done.stopped),
+        correct=near_best[arrange(done.answers)],
+        steps=done.steps,
+        seconds=seconds,
+        interrupted=interrupted,
+    )
+
+
+def _check(levels: Sequence[float], runs: int, jobs: int, max_rounds: int) -> None:
+    if not levels:
+        raise InputError("give at least one δ")
+    for name, value in (("runs", runs), ("jobs", jobs), ("max_rounds", max_rounds)):
+        if value < 1:
+            raise InputError(f"{name} must be at least 1, not {value}")
+
+
+@contextmanager
+def on_compile(announce: Callable[[], None]) -> Iterator[None]:
+    """Call `announce` once if anything has to be compiled in this block."""
+
+    class Listener(event.Listener):  # type: ignore[misc]  # numba ships no types
+        told = False
+
+        def on_start(self, _: Any) -> None:
+            if not self.told:
+                self.told = True
+                announce()
+
+        def on_end(self, _: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield
+
+
+def warm_up(job: Job) -> None:
+    """Compile, or load from disk, without simulating anything; finds bad options early."""
+    _simulate_run(job._replace(max_rounds=0), *_ready(job), 0)
+
+
+def _ready(job: Job) -> tuple[Callable[[], Start], Loop]:
+    """How to start a run, and the loop that runs this strategy's rule."""
+    start, rule = job.strategy.prepare(job.task, job.deltas), job.strategy.rule
+    if not rule.compiled:
+        return start, engine.interpreted(rule.choose)
+    state = type(start().rule)
+    engine.register(state, rule.choose)
+    if rule.choose.__module__.startswith("furthest."):
+        return start, engine.run
+    # A rule from outside the package is never cached: its code may change unseen.
+    if state not in _own_loops:
+        _own_loops[state] = uncached(getattr(engine.run, "py_func", engine.run))
+    return start, _own_loops[state]
+
+
+_own_loops: dict[type, Loop] = {}
+
+
+def _simulate_run(job: Job, start: Callable[[], Start], run: Loop, number: int) -> Runs:
+    """One run, from its own random stream."""
+    noise, internal = (
+        Generator(PCG64(SeedSequence(job.seed, spawn_key=(number, stream)))) for stream in (0, 1)
+    )
+    evidence, stopping, rule = start()
+    levels = len(job.deltas)
+    times = np.full(levels, -1)
+    answers = np.zeros(levels, np.int64)
+    pulls = np.zeros((levels, len(job.means)), np.int64)
+    arguments = (job.task, evidence, stopping, rule, job.means, noise, internal)
+    until, finished = 0, False
+    while not finished and until < job.max_rounds:
+        until = min(until + SLICE, job.max_rounds)
+        finished = run(*arguments, until, times, answers, pulls)
+    if job.max_rounds == 0:
+        run(*arguments, 0, times, answers, pulls)
+    open_levels = times < 0
+    stopped = ~open_levels
+    steps = int(evidence.counts.sum())
+    times[open_levels] = steps
+    answers[open_levels] = max(stopping.state[0], 0)
+    pulls[open_levels] = evidence.counts
+    return Runs(np.array([number]), times[None], answers[None], pulls[None], stopped[None], steps)
+
+
+def _simulate_chunk(job: Job, first: int, last: int) -> Runs:
+    ready = _ready(job)
+    return _join([_simulate_run(job, *ready, number) for number in range(first, last)], job)
+
+
+def _join(batches: list[Runs], job: Job) -> Runs:
+    if not batches:
+        levels, arms = len(job.deltas), len(job.means)
+        empty = np.zeros((0, levels), np.int64)
+        return Runs(
+            np.zeros(0, np.int64), empty, empty, np.zeros((0, levels, arms), np.int64), empty > 0, 0
+        )
+    arrays = (np.concatenate([batch[i] for batch in batches]) for i in range(5))
+    return Runs(*arrays, steps=sum(batch.steps for batch in batches))
+
+
+def _collect(job: Job, runs: int, jobs: int, progress: Advance) -> tuple[Runs, bool]:
+    """All runs, or those finished when Ctrl-C came."""
+    finished: list[Runs] = []
+    batches = _one_process(job, runs) if jobs == 1 else _many_processes(job, runs, jobs)
+    try:
+        for batch in batches:
+            finished.append(batch)
+            progress(len(batch.numbers))
+    except KeyboardInterrupt:
+        return _join(finished, job), True
+    return _join(finished, job), False
+
+
+def _one_process(job: Job, runs: int) -> Iterator[Runs]:
+    ready = _ready(job)
+    for number in range(runs):
+        yield _simulate_run(job, *ready, number)
+
+
+def _many_processes(job: Job, runs: int, jobs: int) -> Iterator[Runs]:
+    """Chunks of runs on a pool; a few per worker, so that none idles at the end for long."""
+    size = max(1, min(256, runs // (jobs * 8)))
+    chunks = [(first, min(first + size, runs)) for first in range(0, runs, size)]
+    # A forked worker inherits the compiled code and a researcher's own rule from this process.
+    method = "fork" if sys.platform == "linux" else "spawn"
+    pool = ProcessPoolExecutor(
+        min(jobs, len(chunks)), multiprocessing.get_context(method), initializer=_ignore_interrupts
+    )
+    try:
+        with warnings.catch_warnings():
+            # Python warns of any thread, even those of BLAS; ours hold no locks when we fork.
+            warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
+            waiting: set[Future[Runs]] = {
+                pool.submit(_simulate_chunk, job, *chunk) for chunk in chunks
+            }
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield future.result()
+    except (KeyboardInterrupt, GeneratorExit):
+        for process in list(pool._processes.values()):
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches all processes of a terminal; the parent alone handles it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
