@@ -1,4 +1,4 @@
-"""Two verbs: `decide` (stop? with what answer? else which arm?) and `record`. And `run`, their loop.
+"""Two verbs, `decide` (stop? which answer? else which arm?) and `record`; and `run`, their loop.
 
 A sampling rule is a NamedTuple type with its own `choose`. Compiled code finds `choose` by the type
 of the state, so `run` is compiled once per rule, and loaded from disk afterwards.

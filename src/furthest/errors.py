@@ -1,19 +1,19 @@
 """What can go wrong.
 
-    FurthestError
-    ├── InputError(ValueError)       bad input: exit code 2 on the command line
-    │   ├── ProblemError             the question itself does not make sense
-    │   │   ├── ShapeError               arrays that do not fit together
-    │   │   ├── NotFiniteError           NaN or infinite entries
-    │   │   ├── TooFewAnswersError       fewer than two answers
-    │   │   ├── SpanError                arms that cannot tell the answers apart
-    │   │   ├── DuplicateAnswersError    equal answers at ε = 0
-    │   │   ├── EpsilonError             ε outside the range of its notion
-    │   │   └── SigmaError               σ not positive
-    │   ├── ParameterError           a parameter μ under which the question has no answer
-    │   ├── StrategyError            an unknown or unsound part of a strategy
-    │   └── FileError                a problem file that cannot be read
-    └── MissingExtraError            an optional dependency is not installed
+FurthestError
+├── InputError(ValueError)       bad input: exit code 2 on the command line
+│   ├── ProblemError             the question itself does not make sense
+│   │   ├── ShapeError               arrays that do not fit together
+│   │   ├── NotFiniteError           NaN or infinite entries
+│   │   ├── TooFewAnswersError       fewer than two answers
+│   │   ├── SpanError                arms that cannot tell the answers apart
+│   │   ├── DuplicateAnswersError    equal answers at ε = 0
+│   │   ├── EpsilonError             ε outside the range of its notion
+│   │   └── SigmaError               σ not positive
+│   ├── ParameterError           a parameter μ under which the question has no answer
+│   ├── StrategyError            an unknown or unsound part of a strategy
+│   └── FileError                a problem file that cannot be read
+└── MissingExtraError            an optional dependency is not installed
 """
 
 from collections.abc import Iterable, Mapping
@@ -83,7 +83,7 @@ class MissingExtraError(FurthestError):
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
-    """ "did you mean …?", or the list of what there is."""
+    """Ask "did you mean …?", or list what there is."""
     names = list(known)
     close = get_close_matches(name, names, n=1, cutoff=0.5)
     return f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(names)}"

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import tomli_w
 
-from furthest.errors import FileError, nearest_name, pick
-from furthest.instances import Instance
-from furthest.problem import Problem
+from furthest.errors import FileError, InputError, nearest_name, pick
+from furthest.instances import GENERATORS, Instance
+from furthest.problem import Notion, Problem
 
 FIELDS = ("arms", "answers", "eps", "notion", "sigma", "arm_names", "answer_names", "mu")
 SETTINGS = ("eps", "notion", "sigma", "mu")
@@ -119,7 +119,10 @@ def _read_csv(path: Path) -> Data:
         return data | {"arms": vectors, "arm_names": names}
     for key, part in (("arm", 0), ("answer", 1)):
         chosen = [i for i, role in enumerate(roles) if role[part]]
-        data |= {f"{key}s": [vectors[i] for i in chosen], f"{key}_names": [names[i] for i in chosen]}
+        data |= {
+            f"{key}s": [vectors[i] for i in chosen],
+            f"{key}_names": [names[i] for i in chosen],
+        }
     return data
 
 
@@ -132,7 +135,9 @@ def _cell(text: str | None, column: str, line: int) -> float:
 
 def _write_csv(path: Path, data: Data) -> None:
     out = io.StringIO()
-    for line in tomli_w.dumps(_plain({k: v for k, v in data.items() if k in SETTINGS})).splitlines():
+    for line in tomli_w.dumps(
+        _plain({k: v for k, v in data.items() if k in SETTINGS})
+    ).splitlines():
         out.write(f"# {line}\n")
     table = csv.writer(out, lineterminator="\n")
     roles = [("both", "arm")] if "answers" not in data else [("arm", "arm"), ("answer", "answer")]
@@ -148,3 +153,43 @@ FORMATS: dict[str, tuple[Callable[[Path], Data], Callable[[Path, Data], None]]] 
     ".csv": (_read_csv, _write_csv),
     ".npz": (_read_npz, _write_npz),
 }
+
+
+def find_instance(
+    text: str,
+    *,
+    eps: float | None = None,
+    notion: Notion | None = None,
+    sigma: float | None = None,
+    mu: list[float] | None = None,
+) -> Instance:
+    """The instance that INSTANCE on a command line means: a generator or a problem file."""
+    question = {"eps": eps, "notion": notion, "sigma": sigma}
+    given = {name: value for name, value in question.items() if value is not None}
+    name, _, parameters = text.partition(":")
+    if name in GENERATORS:
+        instance = _generate(name, parameters, given)
+    elif Path(text).is_file():
+        instance = read_instance(Path(text), given)
+    else:
+        raise InputError(
+            f"{text!r} is neither a file nor a known instance; {nearest_name(name, GENERATORS)}"
+        )
+    if mu is not None:
+        instance = Instance(instance.name, instance.problem, np.asarray(mu, float))
+    return instance
+
+
+def _generate(name: str, parameters: str, given: Data) -> Instance:
+    """`random:d=6,seed=3` → random(d=6, seed=3)."""
+    generator = GENERATORS[name]
+    kinds = {k: type(v) for k, v in (generator.__kwdefaults__ or {}).items()}
+    options: Data = {}
+    for part in filter(None, parameters.split(",")):
+        key, _, value = part.partition("=")
+        kind = pick(key, kinds, f"parameter of {name}", InputError)
+        try:
+            options[key] = kind(value)
+        except ValueError:
+            raise InputError(f"{name}: {key} must be a {kind.__name__}, not {value!r}") from None
+    return generator(**given, **options)

@@ -1,16 +1,15 @@
-"""Instances: a problem together with a true parameter. The paper's generators, and problem files.
+"""Instances: a problem together with a true parameter. The paper's generators.
 
 Jourdan & Degenne (2022), section 5: `hard` and `random`; section 3: `circle`.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from furthest.errors import InputError, ParameterError, nearest_name, pick
+from furthest.errors import InputError, ParameterError, pick
 from furthest.problem import Notion, Problem
 
 R_EPS = 0.1  # the paper's r_ε: how far into the ε-band the second ε-best answer lies
@@ -104,45 +103,3 @@ def circle(
 
 
 GENERATORS: dict[str, Callable[..., Instance]] = {"hard": hard, "random": random, "circle": circle}
-
-
-def find(
-    text: str,
-    *,
-    eps: float | None = None,
-    notion: Notion | None = None,
-    sigma: float | None = None,
-    mu: list[float] | None = None,
-) -> Instance:
-    """The instance that INSTANCE on a command line means: a generator or a problem file."""
-    question = {"eps": eps, "notion": notion, "sigma": sigma}
-    given = {name: value for name, value in question.items() if value is not None}
-    name, _, parameters = text.partition(":")
-    if name in GENERATORS:
-        instance = _generate(name, parameters, given)
-    elif Path(text).is_file():
-        from furthest.files import read_instance
-
-        instance = read_instance(Path(text), given)
-    else:
-        raise InputError(
-            f"{text!r} is neither a file nor a known instance; {nearest_name(name, GENERATORS)}"
-        )
-    if mu is not None:
-        instance = Instance(instance.name, instance.problem, np.asarray(mu, float))
-    return instance
-
-
-def _generate(name: str, parameters: str, given: dict[str, object]) -> Instance:
-    """`random:d=6,seed=3` → random(d=6, seed=3)."""
-    generator = GENERATORS[name]
-    kinds = {k: type(v) for k, v in (generator.__kwdefaults__ or {}).items()}
-    options: dict[str, object] = {}
-    for part in filter(None, parameters.split(",")):
-        key, _, value = part.partition("=")
-        kind = pick(key, kinds, f"parameter of {name}", InputError)
-        try:
-            options[key] = kind(value)
-        except ValueError:
-            raise InputError(f"{name}: {key} must be of type {kind.__name__}, not {value!r}") from None
-    return generator(**given, **options)

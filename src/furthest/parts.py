@@ -83,5 +83,7 @@ GRIDS = _table(
 
 TRACKINGS = _table(
     Part("C", "pull the arm most behind the sum of all weights", "Garivier & Kaufmann (2016)"),
-    Part("D", "pull the arm most behind t times this round's weights", "Garivier & Kaufmann (2016)"),
+    Part(
+        "D", "pull the arm most behind t times this round's weights", "Garivier & Kaufmann (2016)"
+    ),
 )

@@ -33,9 +33,9 @@ RANK_TOLERANCE = 1e-9
 class Problem:
     """Arms that can be measured, answers that can be given, and how good is good enough.
 
-    A measurement of arm a returns ⟨μ, a⟩ plus σ-sub-Gaussian noise, for an unknown μ. An answer z is
-    ε-best if ⟨μ, z⟩ ≥ max⟨μ, x⟩ − ε (additive) or ⟨μ, z⟩ ≥ (1 − ε) max⟨μ, x⟩ (multiplicative, for a
-    positive maximum). The answers are the arms unless given.
+    A measurement of arm a returns ⟨μ, a⟩ plus σ-sub-Gaussian noise, for an unknown μ. An answer z
+    is ε-best if ⟨μ, z⟩ ≥ max⟨μ, x⟩ − ε (additive) or ⟨μ, z⟩ ≥ (1 − ε) max⟨μ, x⟩ (multiplicative,
+    for a positive maximum). The answers are the arms unless given.
     """
 
     arms: NDArray[np.float64]

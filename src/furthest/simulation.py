@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from furthest import engine
 from furthest.errors import InputError
-from furthest.kernels.jit import uncached
+from furthest.kernels.jit import is_own, uncached
 from furthest.kernels.task import Task
 from furthest.problem import Problem
 from furthest.results import Results
@@ -55,7 +55,7 @@ class Runs(NamedTuple):
     answers: NDArray[np.int64]  # (runs, levels)
     pulls: NDArray[np.int64]  # (runs, levels, K)
     stopped: NDArray[np.bool_]  # (runs, levels)
-    steps: int
+    steps: NDArray[np.int64]  # (runs,) measurements simulated
 
 
 def simulate(
@@ -110,7 +110,7 @@ def simulate(
         pulls=arrange(done.pulls),
         stopped=arrange(done.stopped),
         correct=near_best[arrange(done.answers)],
-        steps=done.steps,
+        steps=int(done.steps.sum()),
         seconds=seconds,
         interrupted=interrupted,
     )
@@ -128,7 +128,7 @@ def _check(levels: Sequence[float], runs: int, jobs: int, max_rounds: int) -> No
 def on_compile(announce: Callable[[], None]) -> Iterator[None]:
     """Call `announce` once if anything has to be compiled in this block."""
 
-    class Listener(event.Listener):  # type: ignore[misc]  # numba ships no types
+    class Listener(event.Listener):
         told = False
 
         def on_start(self, _: Any) -> None:
@@ -155,7 +155,7 @@ def _ready(job: Job) -> tuple[Callable[[], Start], Loop]:
         return start, engine.interpreted(rule.choose)
     state = type(start().rule)
     engine.register(state, rule.choose)
-    if rule.choose.__module__.startswith("furthest."):
+    if is_own(rule.choose):
         return start, engine.run
     # A rule from outside the package is never cached: its code may change unseen.
     if state not in _own_loops:
@@ -185,11 +185,12 @@ def _simulate_run(job: Job, start: Callable[[], Start], run: Loop, number: int) 
         run(*arguments, 0, times, answers, pulls)
     open_levels = times < 0
     stopped = ~open_levels
-    steps = int(evidence.counts.sum())
+    steps = evidence.counts.sum()
     times[open_levels] = steps
     answers[open_levels] = max(stopping.state[0], 0)
     pulls[open_levels] = evidence.counts
-    return Runs(np.array([number]), times[None], answers[None], pulls[None], stopped[None], steps)
+    numbers, steps = np.array([number]), np.array([steps])
+    return Runs(numbers, times[None], answers[None], pulls[None], stopped[None], steps)
 
 
 def _simulate_chunk(job: Job, first: int, last: int) -> Runs:
@@ -200,12 +201,9 @@ def _simulate_chunk(job: Job, first: int, last: int) -> Runs:
 def _join(batches: list[Runs], job: Job) -> Runs:
     if not batches:
         levels, arms = len(job.deltas), len(job.means)
-        empty = np.zeros((0, levels), np.int64)
-        return Runs(
-            np.zeros(0, np.int64), empty, empty, np.zeros((0, levels, arms), np.int64), empty > 0, 0
-        )
-    arrays = (np.concatenate([batch[i] for batch in batches]) for i in range(5))
-    return Runs(*arrays, steps=sum(batch.steps for batch in batches))
+        none, pulls = np.zeros((0, levels), np.int64), np.zeros((0, levels, arms), np.int64)
+        return Runs(none[:, 0], none, none, pulls, none > 0, none[:, 0])
+    return Runs(*(np.concatenate(arrays) for arrays in zip(*batches, strict=True)))
 
 
 def _collect(job: Job, runs: int, jobs: int, progress: Advance) -> tuple[Runs, bool]:
@@ -248,6 +246,7 @@ def _many_processes(job: Job, runs: int, jobs: int) -> Iterator[Runs]:
             for future in done:
                 yield future.result()
     except (KeyboardInterrupt, GeneratorExit):
+        # A worker may be hours from the end of its chunk; the pool has no public way to stop it.
         for process in list(pool._processes.values()):
             process.terminate()
         raise

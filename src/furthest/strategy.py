@@ -188,7 +188,8 @@ def parse_schedule(text: str) -> ScheduleChoice:
         try:
             values[key] = float(value)
         except ValueError:
-            raise StrategyError(f"{key} of the {grid} grid must be a number, not {value!r}") from None
+            message = f"{key} of the {grid} grid must be a number, not {value!r}"
+            raise StrategyError(message) from None
     start, ratio = values.get("start", 1.0), values.get("p", values.get("ratio", 0.0))
     if not (start >= 1 and start == int(start)):
         raise StrategyError(f"start of the {grid} grid must be a whole number ≥ 1, not {start:g}")

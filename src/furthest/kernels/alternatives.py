@@ -1,8 +1,9 @@
 """The closest alternative to an answer, and how far it is. Both notions, any metric.
 
 An alternative to z is a parameter under which some x beats z by more than ε: with y = z − c·x and
-margin n = ⟨μ, y⟩ + e, the half-space {λ : ⟨λ, y⟩ + e ≤ 0}. In the metric V it is at squared distance
-n²₊/‖y‖²_{V⁻¹}, reached at λ = μ − n/‖y‖²_{V⁻¹} · V⁻¹y (paper, lemma on closest alternatives).
+margin n = ⟨μ, y⟩ + e, the half-space {λ : ⟨λ, y⟩ + e ≤ 0}. In the metric V it is at squared
+distance n²₊/‖y‖²_{V⁻¹}, reached at λ = μ − n/‖y‖²_{V⁻¹} · V⁻¹y (the paper's lemma on
+closest alternatives).
 """
 
 import math

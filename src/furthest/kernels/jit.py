@@ -13,6 +13,10 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+# Numba's types do not know the options that begin with an underscore.
+_njit: Any = numba.njit
+_config: Any = numba.config
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -45,7 +49,7 @@ def source_digest(package: Path = PACKAGE) -> str:
 DIGEST = source_digest()
 
 
-class _PackageCache(FunctionCache):  # type: ignore[misc]  # numba ships no types
+class _PackageCache(FunctionCache):
     """Numba's disk cache, stamped with all kernel sources instead of one file."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -77,11 +81,17 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 def uncached(function: Callable[P, R]) -> Callable[P, R]:
     """A kernel without the disk cache."""
-    return cast("Callable[P, R]", numba.njit(**OPTIONS)(function))
+    return cast("Callable[P, R]", _njit(**OPTIONS)(function))
+
+
+def is_own(function: Callable[..., Any]) -> bool:
+    """Whether the function belongs to this package."""
+    return function.__module__.startswith("furthest.")
 
 
 def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
-    dispatcher = numba.njit(**OPTIONS, **options)(function)
-    if function.__module__.startswith("furthest.") and not numba.config.DISABLE_JIT:
+    dispatcher = _njit(**OPTIONS, **options)(function)
+    if is_own(function) and not _config.DISABLE_JIT:
+        # Numba has no public way to choose the cache of one function.
         dispatcher._cache = _PackageCache(function)
     return cast("Callable[P, R]", dispatcher)

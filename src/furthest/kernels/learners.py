@@ -8,7 +8,6 @@ import numpy as np
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Vector
 
-
 # A mixability gap this small is zero: the learning rate ln K/Δ would overflow.
 NO_GAP = 1e-300
 

@@ -1,0 +1,5 @@
+"""`python -m furthest` is `furthest`."""
+
+from furthest.cli import main
+
+main()

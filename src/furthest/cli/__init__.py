@@ -1,0 +1,49 @@
+"""The command line. One file per command; each imports its heavy parts when it runs.
+
+Exit codes: 0 done, 1 the job failed, 2 bad input (one sentence on standard error).
+"""
+
+import sys
+from typing import Any
+
+import typer
+
+from furthest.cli import demo, rules, simulate
+from furthest.errors import FurthestError, InputError
+
+app = typer.Typer(
+    name="furthest",
+    help="Find an answer within ε of the best from as few noisy measurements as possible.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("simulate")(simulate.command)
+app.command("rules")(rules.command)
+app.command("demo")(demo.command)
+
+
+# Typer carries its own copy of click from some version on; both have the same family tree.
+ClickException: Any = typer.BadParameter.__mro__[2]
+
+
+def main() -> None:
+    """The entry point of the program."""
+    try:
+        code = typer.main.get_command(app)(prog_name="furthest", standalone_mode=False)
+    except ClickException as error:
+        message = error.format_message()
+        # `furthest` alone prints the help and raises an empty error.
+        code = _fail(message, 2) if message else 0
+    except InputError as error:
+        code = _fail(str(error), 2)
+    except (FurthestError, OSError) as error:
+        code = _fail(str(error), 1)
+    except (typer.Abort, KeyboardInterrupt):
+        code = _fail("interrupted", 1)
+    sys.exit(code)
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"furthest: {' '.join(message.split())}", file=sys.stderr)
+    return code

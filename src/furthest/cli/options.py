@@ -1,0 +1,126 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from furthest.errors import InputError
+
+Instance = Annotated[
+    str,
+    typer.Argument(
+        help="hard, random:d=6,seed=3, circle:seed=1, or a problem file (.toml, .csv, .npz).",
+        metavar="INSTANCE",
+        show_default=False,
+    ),
+]
+Eps = Annotated[
+    float | None, typer.Option(help="How far from the best is good enough.", show_default="0.05")
+]
+NotionName = Annotated[
+    str | None,
+    typer.Option(help="additive or multiplicative.", show_default="the instance's own"),
+]
+Sigma = Annotated[
+    float | None, typer.Option(help="Standard deviation of the noise.", show_default="1")
+]
+Mu = Annotated[str | None, typer.Option(help="True parameter, comma-separated.", metavar="X,Y,…")]
+Delta = Annotated[
+    list[float] | None,
+    typer.Option(help="Allowed probability of error; may be given several times.", metavar="δ"),
+]
+Sampling = Annotated[str, typer.Option(help="Sampling rule; see `furthest rules`.")]
+Candidate = Annotated[str, typer.Option(help="Candidate answer of the stopping rule.")]
+StoppingRule = Annotated[str, typer.Option("--stopping", help="Stopping rule.")]
+ThresholdName = Annotated[str, typer.Option("--threshold", help="Threshold of the stopping rule.")]
+ScheduleName = Annotated[
+    str, typer.Option("--schedule", help="every, sticky:GRID or lazy:GRID[,start=…,ratio=…].")
+]
+Tracking = Annotated[str, typer.Option(help="C or D.")]
+RuleOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", help="Option of the sampling rule, as name=value.", metavar="NAME=VALUE"
+    ),
+]
+Runs = Annotated[int, typer.Option(help="Number of runs.", min=1)]
+Seed = Annotated[int, typer.Option(help="Seed; each run has its own stream.", min=0)]
+Jobs = Annotated[int, typer.Option(help="Worker processes; results do not depend on it.", min=1)]
+MaxRounds = Annotated[int, typer.Option(help="Give up a run after this many measurements.", min=1)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def find_instance(
+    text: str, eps: float | None, notion: str | None, sigma: float | None, mu: str | None
+) -> Any:
+    """The instance that the command line means."""
+    from furthest import files
+
+    parameter = None if mu is None else [_number(part, "--mu") for part in mu.split(",")]
+    return files.find_instance(
+        text,
+        eps=eps,
+        notion=notion,  # type: ignore[arg-type]  # Problem checks it
+        sigma=sigma,
+        mu=parameter,
+    )
+
+
+def rule_options(pairs: list[str] | None) -> dict[str, Any]:
+    """`weights=0.3,0.7` → {"weights": [0.3, 0.7]}; true/false and numbers become such."""
+    options: dict[str, Any] = {}
+    for pair in pairs or []:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise InputError(f"--option must be name=value, not {pair!r}")
+        options[name] = _value(text)
+    return options
+
+
+def _value(text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
+    parts = text.split(",")
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        return text
+    return numbers if len(numbers) > 1 else numbers[0]
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{where}: {text!r} is not a number") from None
+
+
+@contextmanager
+def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error where that is a terminal; announces a compilation if there is one."""
+    from rich import progress as bars
+    from rich.console import Console
+
+    from furthest.simulation import on_compile
+
+    console = Console(stderr=True)
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeRemainingColumn(),
+    )
+
+    def announce() -> None:
+        console.print(f"[dim]{what}: compiling for this machine, once: about half a minute …[/dim]")
+
+    with (
+        on_compile(announce),
+        bars.Progress(
+            *columns, console=console, transient=True, disable=not console.is_terminal
+        ) as bar,
+    ):
+        task = bar.add_task(what, total=total)
+        yield lambda runs: bar.advance(task, runs)

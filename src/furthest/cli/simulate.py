@@ -1,0 +1,117 @@
+"""furthest simulate: many runs of one strategy on one instance."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from furthest.cli import options as o
+
+if TYPE_CHECKING:
+    from furthest.instances import Instance
+    from furthest.results import Results
+
+FEW_ARMS = 12  # so many fit into a table, one column each
+CSV_OR_PARQUET = "Also write every run to this file (.csv or .parquet)."
+
+
+def command(
+    instance: o.Instance,
+    eps: o.Eps = None,
+    delta: o.Delta = None,
+    notion: o.NotionName = None,
+    sigma: o.Sigma = None,
+    mu: o.Mu = None,
+    sampling: o.Sampling = "lebai",
+    candidate: o.Candidate = "instantaneous-furthest",
+    stopping: o.StoppingRule = "glr",
+    threshold: o.ThresholdName = "mixture",
+    schedule: o.ScheduleName = "every",
+    tracking: o.Tracking = "C",
+    option: o.RuleOptions = None,
+    runs: o.Runs = 1000,
+    seed: o.Seed = 0,
+    jobs: o.Jobs = 1,
+    max_rounds: o.MaxRounds = 10_000_000,
+    out: Annotated[Path | None, typer.Option(help=CSV_OR_PARQUET)] = None,
+    json: o.Json = False,
+) -> None:
+    """Simulate a strategy many times: stopping times, errors, pulls per arm."""
+    from furthest.errors import InputError
+    from furthest.strategy import Strategy
+
+    if out is not None and out.suffix not in (".csv", ".parquet"):
+        raise InputError(f"--out must end in .csv or .parquet, not {out.name!r}")
+    found = o.find_instance(instance, eps, notion, sigma, mu)
+    strategy = Strategy(
+        sampling, candidate, stopping, threshold, schedule, tracking, o.rule_options(option)
+    )
+    from furthest.simulation import simulate
+
+    with o.progress_bar(strategy.name, runs) as progress:
+        results = simulate(
+            found.problem,
+            found.truth,
+            strategy,
+            delta=delta or [0.01],
+            runs=runs,
+            seed=seed,
+            jobs=jobs,
+            max_rounds=max_rounds,
+            progress=progress,
+        )
+    if out is not None:
+        (results.to_csv if out.suffix == ".csv" else results.to_parquet)(out)
+    if json:
+        import json as encoder
+
+        print(encoder.dumps({"instance": found.name} | results.to_dict()))
+    else:
+        _show(found, results)
+
+
+def _show(instance: "Instance", results: "Results") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    problem, parts = instance.problem, results.strategy
+    console.print(
+        f"[bold]{instance.name}[/bold]  {problem.notion} ε = {problem.eps:g}, "
+        f"σ = {problem.sigma:g}, {len(problem.arms)} arms, {len(problem.answers)} answers"
+    )
+    console.print(
+        f"{parts['sampling']}, candidate {parts['candidate']}, threshold {parts['threshold']}: "
+        f"{parts['guarantee']}"
+    )
+    table = Table("δ", "mean ± s.e.", "median", "5 % … 95 %", "errors", "unstopped")
+    for column in table.columns:
+        column.justify = "right"
+    for row in results.summary():
+        table.add_row(
+            f"{row.delta:g}",
+            f"{row.mean:.1f} ± {row.sem:.1f}",
+            f"{row.median:.0f}",
+            f"{row.q05:.0f} … {row.q95:.0f}",
+            f"{row.errors} ({row.error_rate:.2%})",
+            str(row.unstopped),
+        )
+    console.print(table)
+    few = len(problem.arms) <= FEW_ARMS
+    pulls = Table("mean pulls", *(problem.arm_names if few else ["most pulled arms"]))
+    for row in results.summary():
+        pulls.add_row(f"δ = {row.delta:g}", *_pulls(problem.arm_names, row.pulls))
+    console.print(pulls)
+    console.print(
+        f"[dim]{results.runs} runs, {results.steps} measurements simulated in "
+        f"{results.seconds:.2f} s[/dim]"
+    )
+    if results.interrupted:
+        console.print("[yellow]interrupted: these are the runs that were finished[/yellow]")
+
+
+def _pulls(names: tuple[str, ...], pulls: list[float]) -> list[str]:
+    if len(names) <= FEW_ARMS:
+        return [f"{value:.1f}" for value in pulls]
+    most = sorted(range(len(names)), key=lambda arm: -pulls[arm])[:8]
+    return [", ".join(f"{names[arm]}: {pulls[arm]:.1f}" for arm in most)]
