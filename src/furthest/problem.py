@@ -151,11 +151,13 @@ class Problem:
         arms = np.ascontiguousarray(self.arms @ basis)
         answers = np.ascontiguousarray(self.answers @ basis)
         additive = self.notion == "additive"
+        rows, columns = np.tril_indices(arms.shape[1])
         return Task(
             arms=arms,
             answers=answers,
             arm_columns=np.ascontiguousarray(arms.T),
             answer_columns=np.ascontiguousarray(answers.T),
+            outer=np.ascontiguousarray(arms[:, rows] * arms[:, columns]),
             c=1.0 if additive else 1.0 - self.eps,
             e=self.eps / self.sigma if additive else 0.0,
             initial=np.arange(len(arms)),

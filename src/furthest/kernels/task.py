@@ -23,6 +23,7 @@ class Task(NamedTuple):
     answers: NDArray[np.float64]  # (Z, d)
     arm_columns: NDArray[np.float64]  # (d, K): the arms again, for loops that run along arms
     answer_columns: NDArray[np.float64]  # (d, Z)
+    outer: NDArray[np.float64]  # (K, d(d+1)/2): lower triangles of a aᵀ, so that V_w is one product
     c: float
     e: float
     initial: NDArray[np.int64]  # (n₀,) arms pulled first, in this order, whatever is observed

@@ -10,6 +10,12 @@ MODULES = {
     "lebai": "lebai",
     "fixed": "fixed",
     "uniform": "uniform",
+    "lingame": "lingame",
+    "dkm": "dkm",
+    "lingape": "lingape",
+    "xy-static": "xy_static",
+    "g-static": "g_static",
+    "xy-adaptive": "xy_adaptive",
 }
 
 

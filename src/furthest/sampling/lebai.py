@@ -23,9 +23,9 @@ from furthest.kernels.linalg import (
     combine,
     copy,
     fill,
-    information,
     solve_lower_many,
     solve_lower_transposed,
+    weighted_information,
 )
 from furthest.kernels.stopping import Stopping
 from furthest.kernels.task import Task
@@ -52,6 +52,7 @@ class Lebai(NamedTuple):
     played: Vector  # (K,) the learner's weights w^L
     weights: Vector  # (K,) w_t, the same after forced exploration
     gains: Vector  # (K,) optimistic gains U
+    packed: Vector  # (d(d+1)/2,) scratch
     factor: Matrix  # (d, d) Cholesky factor of V_w
     columns: Matrix  # (d, Z) L⁻¹ · answers
     direction: Vector  # (d,) V_w⁻¹ y
@@ -77,6 +78,7 @@ def start(
         played=np.zeros(arms),
         weights=np.zeros(arms),
         gains=np.zeros(arms),
+        packed=np.zeros(task.outer.shape[1]),
         factor=np.zeros((d, d)),
         columns=np.zeros((d, task.answers.shape[0])),
         direction=np.zeros(d),
@@ -132,10 +134,10 @@ def _optimistic_gains(
 def _closest_alternative(rule: Lebai, task: Task, evidence: Evidence, answer: int) -> float:
     """μ − λ as scale · direction, for λ the closest alternative to the answer at V_{w_t}."""
     factor, columns, direction = rule.factor, rule.columns, rule.direction
-    information(task.arms, rule.weights, factor)
+    weighted_information(task.outer, rule.weights, rule.packed, factor)
     if not cholesky(factor):
         # Without forced exploration the learner may forget whole directions.
-        information(task.arms, rule.weights, factor)
+        weighted_information(task.outer, rule.weights, rule.packed, factor)
         for i in range(factor.shape[0]):
             factor[i, i] += RIDGE
         cholesky(factor)
