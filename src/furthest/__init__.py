@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from furthest.complexity import Complexity, complexity
     from furthest.files import read_problem, write_problem
     from furthest.instances import Instance, circle, hard, random
     from furthest.problem import Problem
@@ -16,6 +17,7 @@ __version__ = "0.1.0"
 
 # Imported when first used: `import furthest` itself stays light.
 _HOMES = {
+    "Complexity": "complexity",
     "Instance": "instances",
     "Problem": "problem",
     "Results": "results",
@@ -23,6 +25,7 @@ _HOMES = {
     "Strategy": "strategy",
     "Summary": "results",
     "circle": "instances",
+    "complexity": "complexity",
     "hard": "instances",
     "random": "instances",
     "read_problem": "files",
@@ -31,6 +34,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Complexity",
     "Instance",
     "Problem",
     "Results",
@@ -38,6 +42,7 @@ __all__ = [
     "Strategy",
     "Summary",
     "circle",
+    "complexity",
     "hard",
     "random",
     "read_problem",

@@ -30,6 +30,11 @@ CANDIDATES = _table(
         "the ε-best answer with the largest GLR statistic",
         f"{PAPER}, section 4.1",
     ),
+    Part(
+        "furthest",
+        "the exact furthest answer z_F(μ_t), the easiest to verify under the estimate",
+        f"{PAPER}, section 3; solver: docs/solver.md",
+    ),
     Part("greedy", "the answer of largest estimated value", f"{PAPER}, section 4.1"),
 )
 

@@ -1,12 +1,18 @@
 """Pictures (extra: plot). One colour per strategy, everywhere."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from furthest.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from furthest.complexity import Complexity
+    from furthest.problem import Problem
 
 # Okabe–Ito: told apart by colour-blind readers too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#F0E442")
@@ -50,8 +56,181 @@ def stopping_times(
     if limits:
         axes.legend(loc="upper right", frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
+    _save(figure, path)
+
+
+def explain(
+    problem: "Problem", mu: NDArray[np.float64], price: "Complexity", path: str | Path
+) -> None:
+    """The picture that explains the paper: which answer is easiest to verify, and why.
+
+    Left: the answers by value, with the ε-band and the optimal proportions of the arms. Middle and
+    right: the space of parameters around μ, for the furthest and for the greedy answer. Each shaded
+    half-plane holds the parameters under which some answer beats it by more than ε; the ellipse is
+    the largest around μ, in the metric of its own optimal proportions, that meets none of them.
+    In more than two dimensions: the plane through μ that holds both most confusing alternatives.
+    """
+    plt = _pyplot()
+    furthest = _Verification.of(problem, mu, price.furthest, price.weights)
+    greedy = _Verification.of(problem, mu, price.greedy, price.greedy_weights)
+    plane = _plane(furthest.confusing, greedy.confusing)
+    figure, axes = plt.subplots(1, 3, figsize=(13.5, 4.8), layout="constrained")
+    _draw_answers(axes[0], problem, mu, price)
+    reach = 1.5 * max(np.abs(case.ellipse(plane)).max() for case in (furthest, greedy))
+    for axis, case, label, time, colour in (
+        (axes[1], furthest, "furthest", price.T, COLOURS[0]),
+        (axes[2], greedy, "greedy", price.T_greedy, COLOURS[1]),
+    ):
+        _draw_verification(axis, case, plane, reach, colour, problem)
+        name = problem.answer_names[case.answer]
+        axis.set_title(f"verifying the {label} answer, {name}: T = {time:.4g}", loc="left")
+    _save(figure, path)
+
+
+@dataclass(frozen=True)
+class _Verification:
+    """What stands between μ and the alternatives of one answer, in whitened coordinates."""
+
+    answer: int
+    weights: NDArray[np.float64]  # (K,) w
+    metric: NDArray[np.float64]  # (d, d) V_w
+    contrasts: NDArray[np.float64]  # (alternatives, d) y
+    margins: NDArray[np.float64]  # (alternatives,) n
+    against: NDArray[np.int64]  # (alternatives,) x
+    radius: float  # distance of the nearest alternative
+    confusing: NDArray[np.float64]  # (d,) λ − μ
+    nearest: int  # its x
+
+    @staticmethod
+    def of(
+        problem: "Problem", mu: NDArray[np.float64], answer: int, weights: NDArray[np.float64]
+    ) -> "_Verification":
+        task = problem.task
+        others = np.delete(np.arange(len(task.answers)), answer)
+        contrasts = task.answers[answer] - task.c * task.answers[others]
+        told = np.linalg.norm(contrasts, axis=1) > 1e-9 * np.abs(task.answers).max()
+        contrasts, others = contrasts[told], others[told]
+        margins = contrasts @ problem.whiten(mu) + task.e
+        # A trace of uniform exploration keeps V_w invertible.
+        proportions = (1 - 1e-9) * weights + 1e-9 / len(weights)
+        metric = task.arms.T * proportions @ task.arms
+        duals = np.linalg.solve(metric, contrasts.T).T
+        norms = (contrasts * duals).sum(axis=1)
+        closest = int((margins / np.sqrt(norms)).argmin())
+        return _Verification(
+            answer=answer,
+            weights=weights,
+            metric=metric,
+            contrasts=contrasts,
+            margins=margins,
+            against=others,
+            radius=float(margins[closest] / np.sqrt(norms[closest])),
+            confusing=-margins[closest] / norms[closest] * duals[closest],
+            nearest=int(others[closest]),
+        )
+
+    def ellipse(self, plane: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(points, 2) the ball of that radius, where it meets the plane."""
+        factor = np.linalg.cholesky(plane @ self.metric @ plane.T)
+        angles = np.linspace(0, 2 * np.pi, 400)
+        circle = np.vstack([np.cos(angles), np.sin(angles)])
+        points: NDArray[np.float64] = self.radius * np.linalg.solve(factor.T, circle).T
+        return points
+
+
+def _plane(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(2, d) orthonormal basis of a plane that holds both directions."""
+    spare = np.eye(len(one))
+    vectors = np.vstack([one / np.linalg.norm(one), other / np.linalg.norm(other), spare])
+    basis: list[NDArray[np.float64]] = []
+    for vector in vectors:
+        rest = vector - sum((vector @ b) * b for b in basis)
+        if np.linalg.norm(rest) > 1e-3 and len(basis) < 2:
+            basis.append(rest / np.linalg.norm(rest))
+    return np.array(basis)
+
+
+def _draw_answers(
+    axes: Any, problem: "Problem", mu: NDArray[np.float64], price: "Complexity"
+) -> None:
+    """Answers and arms by their value and by one direction that μ does not see."""
+    length = np.linalg.norm(mu)
+    direction = mu / length
+    rest = problem.answers - np.outer(problem.answers @ direction, direction)
+    sideways = np.linalg.svd(rest, full_matrices=False)[2][0]
+    sideways *= np.sign(rest[np.abs(rest @ sideways).argmax()] @ sideways)
+    arms = np.column_stack([problem.arms @ mu, problem.arms @ sideways])
+    answers = np.column_stack([problem.answers @ mu, problem.answers @ sideways])
+    top = answers[:, 0].max()
+    edge = top - problem.eps if problem.notion == "additive" else (1 - problem.eps) * top
+    axes.axvspan(edge, top, color=COLOURS[2], alpha=0.18, linewidth=0, label="ε-band")
+    for weights, colour, label in (
+        (price.weights, COLOURS[0], "proportions, furthest"),
+        (price.greedy_weights, COLOURS[1], "proportions, greedy"),
+    ):
+        axes.scatter(
+            *arms.T, s=1600 * weights, facecolors="none", edgecolors=colour, linewidths=1.6
+        )
+        axes.scatter(
+            [], [], s=90, facecolors="none", edgecolors=colour, linewidths=1.6, label=label
+        )
+    near = problem.near_best(mu)
+    axes.scatter(*answers[~near].T, color="0.55", s=18, zorder=3, label="other answers")
+    axes.scatter(*answers[near].T, color="black", s=18, zorder=3, label="ε-best answers")
+    for place, z in enumerate(sorted({price.furthest, price.greedy, *price.binding})):
+        axes.annotate(
+            problem.answer_names[z],
+            answers[z],
+            xytext=(-34, 12 + 11 * (place % 3)),
+            textcoords="offset points",
+            fontsize=9,
+            arrowprops={"arrowstyle": "-", "color": "0.5", "linewidth": 0.7},
+        )
+    axes.set_xlabel("value ⟨μ, z⟩")
+    axes.set_ylabel("a direction orthogonal to μ")
+    axes.set_title("the answers", loc="left")
+    axes.margins(0.16)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=3, fontsize=8, frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_verification(
+    axes: Any,
+    case: _Verification,
+    plane: NDArray[np.float64],
+    reach: float,
+    colour: str,
+    problem: "Problem",
+) -> None:
+    """Half-planes of the alternatives, the ellipse, μ and the most confusing alternative."""
+    arms, answers = problem.arm_names, problem.answer_names
+    grid = np.linspace(-reach, reach, 200)
+    points = np.stack(np.meshgrid(grid, grid), axis=-1)
+    margins = points @ (case.contrasts @ plane.T).T + case.margins
+    for margin in np.moveaxis(margins, -1, 0):
+        if margin.min() < 0 < margin.max():
+            axes.contour(grid, grid, margin, levels=[0], colors="0.6", linewidths=0.8)
+    beaten = margins.min(axis=-1)
+    if beaten.min() < 0:
+        axes.contourf(grid, grid, beaten, levels=[beaten.min(), 0], colors="#dddddd", zorder=0)
+    axes.plot(*case.ellipse(plane).T, color=colour, linewidth=2)
+    axes.plot(0, 0, "o", color="black")
+    axes.annotate("μ", (0, 0), xytext=(6, 5), textcoords="offset points")
+    confusing = plane @ case.confusing
+    axes.plot(*confusing, "*", color=colour, markersize=14, markeredgecolor="white", zorder=4)
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    most = np.argsort(-case.weights)[:5]
+    shares = ", ".join(f"{arms[a]} {case.weights[a]:.0%}" for a in most if case.weights[a] > 0.005)
+    axes.set(xlabel=f"optimal proportions: {shares}", xticks=[], yticks=[])
+    star = f"★ most confusing: {answers[case.nearest]} beats it by more than ε"
+    for height, text in ((0.07, star), (0.02, "grey: parameters under which it is not ε-best")):
+        axes.text(0.02, height, text, transform=axes.transAxes, fontsize=8, color="0.25")
+
+
+def _save(figure: Any, path: str | Path) -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=160)
-    plt.close(figure)
+    _pyplot().close(figure)
 
 
 def _pyplot() -> Any:

@@ -40,6 +40,7 @@ class Job(NamedTuple):
     """Everything a worker needs; small enough to send with every chunk."""
 
     task: Task
+    truth: NDArray[np.float64]  # (d,) μ in the task's coordinates
     means: NDArray[np.float64]  # (K,) ⟨μ, a⟩/σ
     strategy: Strategy
     deltas: tuple[float, ...]  # descending
@@ -82,10 +83,11 @@ def simulate(
     strategy.check_levels(levels)
     near_best = problem.near_best(mu)
     order = np.argsort([-level for level in levels], kind="stable")
-    task = problem.task
+    task, truth = problem.task, problem.whiten(mu)
     job = Job(
         task=task,
-        means=task.arms @ problem.whiten(mu),
+        truth=truth,
+        means=task.arms @ truth,
         strategy=strategy,
         deltas=tuple(levels[i] for i in order),
         seed=seed,
@@ -150,7 +152,7 @@ def warm_up(job: Job) -> None:
 
 def _ready(job: Job) -> tuple[Callable[[], Start], Loop]:
     """How to start a run, and the loop that runs this strategy's rule."""
-    start, rule = job.strategy.prepare(job.task, job.deltas), job.strategy.rule
+    start, rule = job.strategy.prepare(job.task, job.deltas, job.truth), job.strategy.rule
     if not rule.compiled:
         return start, engine.interpreted(rule.choose)
     state = type(start().rule)

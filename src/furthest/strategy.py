@@ -12,6 +12,7 @@ from furthest.sampling.rule import Rule
 
 if TYPE_CHECKING:
     from furthest.kernels.evidence import Evidence
+    from furthest.kernels.linalg import Vector
     from furthest.kernels.schedules import Schedule
     from furthest.kernels.stopping import Stopping
     from furthest.kernels.task import Task
@@ -99,27 +100,33 @@ class Strategy:
                 f"{len(deltas)} at a time"
             )
 
-    def prepare(self, task: "Task", deltas: Sequence[float]) -> Callable[[], Start]:
-        """A function that returns a fresh `Start` for every run; δ in descending order."""
-        from furthest.kernels.answers import GREEDY, INSTANTANEOUS
+    def prepare(
+        self, task: "Task", deltas: Sequence[float], truth: "Vector | None" = None
+    ) -> Callable[[], Start]:
+        """A function that returns a fresh `Start` for every run; δ in descending order.
+
+        `truth` is the true parameter, for rules that are allowed to know it in a simulation.
+        """
+        from furthest.kernels.answers import CANDIDATES, FURTHEST
         from furthest.kernels.evidence import no_evidence
+        from furthest.kernels.exact import NoOracle, oracle_for
         from furthest.kernels.stopping import stopping
         from furthest.kernels.thresholds import threshold
 
-        candidates = {"greedy": GREEDY, "instantaneous-furthest": INSTANTANEOUS}
-        candidate = candidates[self.candidate]
+        candidate = CANDIDATES.index(self.candidate)
         form = _threshold_form(self.threshold, task, deltas)
         schedule = parse_schedule(self.schedule)
-        rule, options = self.rule, self._checked_options()
+        rule, options = self.rule, self._checked_options(truth)
 
         def start() -> Start:
-            test = stopping(candidate, threshold(task, *form), schedule.fresh())
+            oracle = oracle_for(task) if candidate == FURTHEST else NoOracle()
+            test = stopping(candidate, threshold(task, *form), schedule.fresh(), oracle)
             return Start(no_evidence(task), test, rule.start(task, **options))
 
         return start
 
-    def _checked_options(self) -> dict[str, Any]:
-        """The options of the sampling rule, the tracking among them."""
+    def _checked_options(self, truth: "Vector | None") -> dict[str, Any]:
+        """The options of the sampling rule, tracking and truth among them."""
         rule, options = self.rule, dict(self.options)
         known = {
             name: parameter
@@ -130,6 +137,8 @@ class Strategy:
             options.setdefault("tracking", self.tracking)
         elif self.tracking != "C":
             raise StrategyError(f"{rule.name} does not track proportions: no choice of tracking")
+        if "truth" in known:
+            options["truth"] = truth
         for name in options:
             pick(name, known, f"option of {rule.name}")
         for name, parameter in known.items():

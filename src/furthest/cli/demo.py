@@ -1,6 +1,5 @@
 """furthest demo: the main idea on one screen."""
 
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +8,6 @@ import typer
 from furthest.cli import options as o
 
 DELTA = 0.01
-# T_ε of the hard instance (ε = 0.05, multiplicative): docs/theory.md.
-T_EPS = 28.05509
 
 ROWS = {
     "LεBAI, proven": ("lebai", "mixture"),
@@ -29,13 +26,16 @@ def command(
     from rich.table import Table
 
     from furthest import instances
+    from furthest.complexity import complexity
     from furthest.simulation import simulate
     from furthest.strategy import Strategy
 
     console = Console()
     instance = instances.hard()
     problem, mu = instance.problem, instance.truth
-    limit = T_EPS * math.log(1 / DELTA)
+    with o.compilation("limit"):
+        price = complexity(problem, mu)
+    limit = price.measurements(DELTA)
     console.print(
         f"[bold]Which of {len(problem.answers)} options is within 5 % of the best, "
         f"with probability 99 %?[/bold]"
@@ -45,7 +45,7 @@ def command(
         for name, value in zip(problem.answer_names, problem.answers @ mu, strict=True)
     )
     console.print(f"True values: {values}. Both e1 (best) and inside are good enough.")
-    table = Table("strategy", "mean ± s.e.", "× limit", "errors", "e1 / inside", "threshold")
+    table = Table("strategy", "mean ± s.e.", "×limit", "errors", "e1 / inside", "threshold")
     times = {}
     for label, (sampling, threshold) in ROWS.items():
         strategy = Strategy(sampling, threshold=threshold)
@@ -65,9 +65,10 @@ def command(
     console.print(table)
     console.print(
         f"Limit T_ε ln(1/δ) = {limit:.0f}: as δ → 0 no strategy can do better. The furthest answer "
-        "is [bold]inside[/bold], not the greedy e1: its ε-optimality is easier to verify."
+        f"is [bold]{problem.answer_names[price.furthest]}[/bold] (T_ε = {price.T:.1f}), not the "
+        f"greedy {problem.answer_names[price.greedy]} (T_g = {price.T_greedy:.1f}): it is easier "
+        "to verify."
     )
-    out.parent.mkdir(parents=True, exist_ok=True)
     from furthest.plots import stopping_times
 
     stopping_times(

@@ -1,12 +1,16 @@
 """Options that several commands share."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from furthest.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Instance = Annotated[
     str,
@@ -98,12 +102,23 @@ def _number(text: str, where: str) -> float:
 
 
 @contextmanager
+def compilation(what: str) -> Iterator[None]:
+    """Announce on standard error if anything has to be compiled in this block."""
+    from furthest.simulation import on_compile
+
+    def announce() -> None:
+        message = f"{what}: compiling for this machine, once: about half a minute …"
+        print(message, file=sys.stderr, flush=True)
+
+    with on_compile(announce):
+        yield
+
+
+@contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error where that is a terminal; announces a compilation if there is one."""
+    """A bar on standard error where that is a terminal; announces compilations."""
     from rich import progress as bars
     from rich.console import Console
-
-    from furthest.simulation import on_compile
 
     console = Console(stderr=True)
     columns = (
@@ -112,15 +127,20 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
         bars.MofNCompleteColumn(),
         bars.TimeRemainingColumn(),
     )
-
-    def announce() -> None:
-        console.print(f"[dim]{what}: compiling for this machine, once: about half a minute …[/dim]")
-
     with (
-        on_compile(announce),
+        compilation(what),
         bars.Progress(
             *columns, console=console, transient=True, disable=not console.is_terminal
         ) as bar,
     ):
         task = bar.add_task(what, total=total)
         yield lambda runs: bar.advance(task, runs)
+
+
+def print_problem(console: "Console", instance: Any) -> None:
+    """One line: which instance, how many arms, what is asked."""
+    problem = instance.problem
+    console.print(
+        f"[bold]{instance.name}[/bold]  {problem.notion} ε = {problem.eps:g}, "
+        f"σ = {problem.sigma:g}, {len(problem.arms)} arms, {len(problem.answers)} answers"
+    )

@@ -76,10 +76,7 @@ def _show(instance: "Instance", results: "Results") -> None:
 
     console = Console()
     problem, parts = instance.problem, results.strategy
-    console.print(
-        f"[bold]{instance.name}[/bold]  {problem.notion} ε = {problem.eps:g}, "
-        f"σ = {problem.sigma:g}, {len(problem.arms)} arms, {len(problem.answers)} answers"
-    )
+    o.print_problem(console, instance)
     console.print(
         f"{parts['sampling']}, candidate {parts['candidate']}, threshold {parts['threshold']}: "
         f"{parts['guarantee']}"

@@ -11,9 +11,11 @@ from furthest.kernels.task import Task
 # Relative differences below this are rounding: the lower index wins.
 TIE = 1e-12
 
+# Codes, and their names in the same order.
 GREEDY = 0
 INSTANTANEOUS = 1
 FURTHEST = 2
+CANDIDATES = ("greedy", "instantaneous-furthest", "furthest")
 
 
 @kernel

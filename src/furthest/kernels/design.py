@@ -41,15 +41,21 @@ NULL_PIVOT = 1e-15
 # Curvature q/c of an alternative that goes into the Newton matrix. What exceeds it goes through
 # the Schur complement, which keeps the matrix well conditioned near the optimum.
 CURVATURE = 10.0
+# Columns of the Newton matrix that are built together.
+TILE = 128
 # Steps of the fast mode, and of the safe mode that follows if it failed.
 FAST_STEPS = 40
 SAFE_STEPS = 150
+# Allowance for rounding in the certificate.
+ROUNDING = 1e-13
 # Share of the gap that the iteration aims at, so that the recheck stays within the whole.
 MARGIN = 0.95
 # Relative gap down to which an iterate counts as centred enough for a warm start.
 CENTRED = 1e-3
 # Relative gap of a warm start above which a cold one is better.
 WARM = 0.5
+WARM_SLACK = 0.2
+WARM_PRODUCT = 0.005
 
 # Rows of Interior.arm, one number per arm.
 W, S = 0, 1  # weights, not normalised; slack of load ≤ 1
@@ -66,9 +72,10 @@ F, Q, C = 0, 1, 2  # distance F_x(w); multiplier; slack of F ≥ 1
 PRIMAL = 3  # residual F − 1 − c
 STEP_Q, STEP_C, OLD_Q, OLD_C = 4, 5, 6, 7
 TARGET_Q = 8  # right-hand side of q∘c
-KEPT, SCHUR_PIVOT = 9, 10  # curvature inside the Newton matrix; as PIVOT, of the Schur complement
-BEST_Q, CENTRED_Q = 11, 12
-ALTERNATIVE_ROWS = 13
+KEPT, SQUARE = 9, 10  # curvature of the barrier, and in all, inside the Newton matrix
+SCHUR_PIVOT = 11  # as PIVOT, of the Schur complement
+BEST_Q, CENTRED_Q = 12, 13
+ALTERNATIVE_ROWS = 14
 
 # Entries of a goal: stop at gap FLOOR, or at GAP once the lower bound is ABOVE this or the upper
 # bound BELOW that.
@@ -252,13 +259,13 @@ def _residuals(arm: Matrix, alternative: Matrix, k: int, n: int) -> float:
 
 
 @kernel
-def _newton_matrix(p: Interior, k: int, n: int) -> int:
-    """Upper triangle of M = 2(A V⁻¹Aᵀ)∘(R Q Rᵀ) + Gᵀ diag(kept − 2q/F) G + diag(s/w).
+def _curvatures(p: Interior, n: int) -> int:
+    """Split the curvature q/c of each alternative; number of active ones.
 
-    Alternatives whose curvature q/c exceeds `CURVATURE` are listed in p.active, the excess being
-    left to the Schur complement. Returns their number.
+    At most `CURVATURE` of it goes into the Newton matrix, together with that of −F, as KEPT and
+    SQUARE; alternatives with more are listed in p.active.
     """
-    arm, alternative, inner, newton = p.arm, p.alternative, p.inner, p.newton
+    alternative = p.alternative
     count = 0
     for x in range(n):
         curvature = alternative[Q, x] / alternative[C, x]
@@ -267,40 +274,87 @@ def _newton_matrix(p: Interior, k: int, n: int) -> int:
             count += 1
             curvature = CURVATURE
         alternative[KEPT, x] = curvature
-    for a in range(k):
-        for b in range(a, k):
-            newton[a, b] = 0.0
-            arm[ROW, b] = 0.0
-        for i in range(p.white_arms.shape[0]):
-            scale = 2.0 * p.white_arms[i, a]
-            for b in range(a, k):
-                arm[ROW, b] += scale * p.white_arms[i, b]
-        for x in range(n):
-            q = alternative[Q, x]
-            linear = q * inner[x, a]
-            square = (alternative[KEPT, x] - 2.0 * q / alternative[F, x]) * inner[x, a] ** 2
-            for b in range(a, k):
-                newton[a, b] += inner[x, b] * (linear * arm[ROW, b] + square * inner[x, b])
-        newton[a, a] += arm[S, a] / arm[W, a]
+        alternative[SQUARE, x] = curvature - 2.0 * alternative[Q, x] / alternative[F, x]
     return count
 
 
 @kernel
+def _newton_matrix(
+    white_arms: Matrix,
+    inner: Matrix,
+    linear: Vector,
+    square: Vector,
+    diagonal: Vector,
+    row: Vector,
+    k: int,
+    n: int,
+    out: Matrix,
+) -> None:
+    """Upper triangle of M = 2(A V⁻¹Aᵀ)∘(R diag(linear) Rᵀ) + Gᵀ diag(square) G + diag(diagonal).
+
+    By tiles of columns, which stay in the cache, and four alternatives at a time, which saves
+    loads and stores of `out`: this loop is where large problems spend their time.
+    """
+    for low in range(0, k, TILE):
+        high = min(low + TILE, k)
+        for a in range(high):
+            start = max(a, low)
+            for b in range(start, high):
+                out[a, b] = 0.0
+                row[b] = 0.0
+            for i in range(white_arms.shape[0]):
+                scale = 2.0 * white_arms[i, a]
+                for b in range(start, high):
+                    row[b] += scale * white_arms[i, b]
+            for x in range(0, n - 3, 4):
+                r0, r1, r2, r3 = inner[x, a], inner[x + 1, a], inner[x + 2, a], inner[x + 3, a]
+                l0, l1 = linear[x] * r0, linear[x + 1] * r1
+                l2, l3 = linear[x + 2] * r2, linear[x + 3] * r3
+                s0, s1 = square[x] * r0 * r0, square[x + 1] * r1 * r1
+                s2, s3 = square[x + 2] * r2 * r2, square[x + 3] * r3 * r3
+                for b in range(start, high):
+                    r0, r1 = inner[x, b], inner[x + 1, b]
+                    r2, r3 = inner[x + 2, b], inner[x + 3, b]
+                    out[a, b] += (l0 * r0 + l1 * r1 + l2 * r2 + l3 * r3) * row[b]
+                    out[a, b] += s0 * r0 * r0 + s1 * r1 * r1 + s2 * r2 * r2 + s3 * r3 * r3
+            for x in range(n - n % 4, n):
+                l0 = linear[x] * inner[x, a]
+                s0 = square[x] * inner[x, a] * inner[x, a]
+                for b in range(start, high):
+                    out[a, b] += inner[x, b] * (l0 * row[b] + s0 * inner[x, b])
+    for a in range(k):
+        out[a, a] += diagonal[a]
+
+
+@kernel
 def _factor(matrix: Matrix, size: int, pivots: Vector) -> None:
-    """Upper Cholesky factor in place, matrix = UᵀU; numerically null pivots freeze."""
+    """Upper Cholesky factor in place, matrix = UᵀU; numerically null pivots freeze.
+
+    By panels of four rows, for the sake of the last loop. A frozen row is zero, its entry of
+    `pivots`, the inverse diagonal, too.
+    """
     for j in range(size):
         pivots[j] = NULL_PIVOT * matrix[j, j]
-    for j in range(size):
-        inverse = 0.0
-        if matrix[j, j] > pivots[j]:
-            inverse = 1.0 / math.sqrt(matrix[j, j])
-        pivots[j] = inverse
-        for b in range(j, size):
-            matrix[j, b] *= inverse
-        for i in range(j + 1, size):
-            scale = matrix[j, i]
+    for low in range(0, size, 4):
+        high = min(low + 4, size)
+        for j in range(low, high):
+            pivots[j] = 1.0 / math.sqrt(matrix[j, j]) if matrix[j, j] > pivots[j] else 0.0
+            for b in range(j, size):
+                matrix[j, b] *= pivots[j]
+            for i in range(j + 1, high):
+                scale = matrix[j, i]
+                for b in range(i, size):
+                    matrix[i, b] -= scale * matrix[j, b]
+        for i in range(high, size):
+            s0, s1 = matrix[low, i], matrix[low + 1, i]
+            s2, s3 = matrix[low + 2, i], matrix[low + 3, i]
             for b in range(i, size):
-                matrix[i, b] -= scale * matrix[j, b]
+                matrix[i, b] -= (
+                    s0 * matrix[low, b]
+                    + s1 * matrix[low + 1, b]
+                    + s2 * matrix[low + 2, b]
+                    + s3 * matrix[low + 3, b]
+                )
 
 
 @kernel
@@ -324,16 +378,29 @@ def _solve_backward(factor: Matrix, size: int, pivots: Vector, rhs: Vector) -> N
 
 
 @kernel
-def _factor_newton(p: Interior, k: int, count: int) -> None:
-    """Factor M, and G_A M⁻¹ G_Aᵀ + 1/(q/c − CURVATURE) over the active alternatives."""
-    coupling, alternative = p.coupling, p.alternative
-    pivots = p.arm[PIVOT]
-    _factor(p.newton, k, pivots)
+def _factor_newton(p: Interior, k: int, n: int) -> int:
+    """Factor M, and G_A M⁻¹ G_Aᵀ + 1/(q/c − CURVATURE) over the active alternatives A; |A|."""
+    arm, alternative, coupling = p.arm, p.alternative, p.coupling
+    count = _curvatures(p, n)
+    for a in range(k):
+        arm[STEP_S, a] = arm[S, a] / arm[W, a]
+    _newton_matrix(
+        p.white_arms,
+        p.inner,
+        alternative[Q],
+        alternative[SQUARE],
+        arm[STEP_S],
+        arm[ROW],
+        k,
+        n,
+        p.newton,
+    )
+    _factor(p.newton, k, arm[PIVOT])
     for i in range(count):
         x = p.active[i]
         for a in range(k):
             coupling[i, a] = p.inner[x, a] * p.inner[x, a]
-        _solve_forward(p.newton, k, pivots, coupling[i])
+        _solve_forward(p.newton, k, arm[PIVOT], coupling[i])
         for j in range(i + 1):
             total = 0.0
             for a in range(k):
@@ -342,6 +409,7 @@ def _factor_newton(p: Interior, k: int, count: int) -> None:
         excess = alternative[Q, x] - CURVATURE * alternative[C, x]
         p.schur[i, i] += alternative[C, x] / excess
     _factor(p.schur, count, alternative[SCHUR_PIVOT])
+    return count
 
 
 @kernel
@@ -514,8 +582,7 @@ def _iterate(
             _copy(alternative[Q], n, alternative[CENTRED_Q])
         if step == limit or _reached(best_lower, best_upper, goal):
             break
-        count = _newton_matrix(p, k, n)
-        _factor_newton(p, k, count)
+        count = _factor_newton(p, k, n)
         mean = _complementarity(arm, alternative, k, n, 0.0, 0.0)
         fraction = 0.6
         centring = 0.3 * mean
@@ -604,8 +671,8 @@ def _warm_start(p: Interior, k: int, n: int) -> float:
         highest = max(highest, arm[LOAD, a])
     for x in range(n):
         lowest = min(lowest, alternative[F, x])
-    slack = 0.5 * width
-    mean = width / (k + n)
+    slack = WARM_SLACK * width
+    mean = WARM_PRODUCT * width / (k + n)
     for a in range(k):
         arm[S, a] = 1.0 - (1.0 - slack) * arm[LOAD, a] / highest
         arm[W, a] = max((1.0 + slack) * lower / lowest * arm[W, a], mean / arm[S, a])
@@ -617,9 +684,7 @@ def _warm_start(p: Interior, k: int, n: int) -> float:
 
 
 @kernel
-def optimise(
-    p: Interior, k: int, n: int, goal: Vector, warm: bool
-) -> tuple[float, float, int]:
+def optimise(p: Interior, k: int, n: int, goal: Vector, warm: bool) -> tuple[float, float, int]:
     """Certified bounds of the problem in `p`, and the steps taken; points in BEST_W, BEST_Q.
 
     Warm start if asked for, fast mode, and safe mode if neither reached the goal. The weights
@@ -640,8 +705,8 @@ def optimise(
         if _reached(lower, upper, goal):
             break
     goal[ABOVE], goal[BELOW] = above, below
-    upper = _certify_upper(p, k, n)
-    lower = _certify_lower(p, k, n)
+    upper = _certify_upper(p, k, n) * (1.0 + ROUNDING)
+    lower = _certify_lower(p, k, n) * (1.0 - ROUNDING)
     return lower, upper, steps
 
 
@@ -794,6 +859,7 @@ def workspace(arms: int, answers: int, dimension: int) -> Workspace:
 
 @kernel
 def load_arms(arms: Matrix, out: Matrix) -> None:
+    """out = armsᵀ, one arm per column."""
     for a in range(arms.shape[0]):
         for i in range(arms.shape[1]):
             out[i, a] = arms[a, i]

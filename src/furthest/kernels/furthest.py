@@ -35,6 +35,8 @@ from furthest.kernels.linalg import Counts, Matrix, Vector
 # Relative gap of a solve that settles the contest early, and at which values count as tied.
 EARLY = 1e-2
 TIED = 1e-9
+# Solves per candidate after which a round settles for the leader. Never seen to be reached.
+PATIENCE = 20
 # Rounding error of a margin relative to its terms.
 ROUNDING = 1e-14
 
@@ -151,9 +153,7 @@ def _refine(
             p.arm[CENTRED_W, a] = oracle.centred_weights[z, a]
         for i in range(n):
             margin = values[z] - c * values[index[i]] + e
-            p.alternative[CENTRED_Q, i] = (
-                oracle.centred_multipliers[z, index[i]] / margin / margin
-            )
+            p.alternative[CENTRED_Q, i] = oracle.centred_multipliers[z, index[i]] / margin / margin
     lower, upper, steps = design.optimise(p, k, n, oracle.work.goal, known)
     oracle.statistics[2] += steps
     for i in range(n):
@@ -171,8 +171,16 @@ def _refine(
 
 
 @kernel
-def _open_question(oracle: Oracle, count: int, goal: Vector) -> tuple[int, int]:
-    """The leader, and the answer to solve next (−1 if the leader has won); its goal.
+def _relative_gap(oracle: Oracle, z: int) -> float:
+    """upper/lower − 1, infinite where the lower bound is zero."""
+    if oracle.upper[z] == oracle.lower[z]:
+        return 0.0
+    return (oracle.upper[z] - oracle.lower[z]) / oracle.lower[z]
+
+
+@kernel
+def _next_question(oracle: Oracle, count: int, goal: Vector) -> tuple[int, int]:
+    """The leader, and the answer to solve next with its goal (−1 if the leader has won).
 
     The leader has the largest lower bound, its rival the largest upper bound among the others.
     """
@@ -188,16 +196,17 @@ def _open_question(oracle: Oracle, count: int, goal: Vector) -> tuple[int, int]:
             rival = z
     if rival < 0 or lower[leader] >= upper[rival]:
         return leader, -1
-    chosen, other = leader, rival
-    if upper[leader] < upper[rival]:
-        chosen, other = rival, leader
-    if upper[chosen] - lower[chosen] <= TIED * lower[chosen]:
+    chosen, other = rival, leader
+    if upper[leader] >= upper[rival]:
+        chosen, other = leader, rival
+    gap, other_gap = _relative_gap(oracle, chosen), _relative_gap(oracle, other)
+    if gap <= min(EARLY, other_gap):
         chosen, other = other, chosen
-    if upper[chosen] - lower[chosen] <= TIED * lower[chosen]:
+        gap, other_gap = other_gap, gap
+    if gap <= TIED:
         return leader, -1
+    # No narrower than useful: the other may have to be solved again first.
     goal[GAP] = EARLY
-    # Not much narrower than the other's bracket: that one may have to be solved again first.
-    other_gap = upper[other] / lower[other] - 1.0 if lower[other] > 0.0 else math.inf
     goal[FLOOR] = max(0.5 * TIED, min(EARLY, 0.1 * other_gap))
     goal[ABOVE] = upper[other]
     goal[BELOW] = lower[other]
@@ -219,28 +228,31 @@ def furthest_design(
     Where the multiplicative notion has no ε-optimal answer (max value ≤ 0): the greedy answer.
     """
     goal = oracle.work.goal
-    oracle.statistics[0] += 1
     greedy = int(np.argmax(values))
     count = _epsilon_optimal(values, c, e, oracle.candidates)
     if count == 0 or (c < 1.0 and values[greedy] <= 0.0):
         oracle.candidates[0] = greedy
         count = 1
-    for i in range(count):
-        _bracket(oracle, values, oracle.candidates[i], c, e)
-    steps = 0
+    solves = 0
     z = oracle.candidates[0]
+    if count > 1 or gap < math.inf:
+        for i in range(count):
+            _bracket(oracle, values, oracle.candidates[i], c, e)
     while count > 1 or gap < math.inf:
-        z, chosen = _open_question(oracle, count, goal)
-        if chosen < 0 or steps > 20 * count:
-            if not oracle.upper[z] - oracle.lower[z] > gap * oracle.lower[z] or steps < 0:
-                break
+        z, chosen = _next_question(oracle, count, goal)
+        if chosen < 0 or solves >= PATIENCE * count:
+            # The winner is known; from here on only its design is left to improve.
+            oracle.candidates[0] = chosen = z
+            count = 1
             goal[FLOOR] = gap
-            chosen = z
-            steps = -100
+            goal[GAP] = 0.0
+            if not _relative_gap(oracle, z) > gap:
+                break
+            gap = math.inf
         _refine(oracle, arms, answers, values, chosen, c, e)
-        steps += 1
-    if steps != 0:
-        oracle.statistics[1] += 1
+        solves += 1
+    oracle.statistics[0] += 1
+    oracle.statistics[1] += min(solves, 1)
     return z
 
 

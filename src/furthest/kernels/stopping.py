@@ -8,12 +8,15 @@ from numpy.random import Generator
 
 from furthest.kernels.alternatives import statistic
 from furthest.kernels.answers import (
+    FURTHEST,
     INSTANTANEOUS,
     greedy_answer,
     instantaneous_furthest,
     is_near_best,
 )
 from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.exact import NoOracle, exact_furthest
+from furthest.kernels.furthest import Oracle
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Counts
 from furthest.kernels.schedules import LAZY, Schedule, on_grid
@@ -31,12 +34,15 @@ class Stopping(NamedTuple):
     candidate: int
     threshold: Threshold
     schedule: Schedule
+    oracle: Oracle | NoOracle  # for the exact furthest answer
     state: Counts  # (2,) see the positions above
 
 
-def stopping(candidate: int, threshold: Threshold, schedule: Schedule) -> Stopping:
+def stopping(
+    candidate: int, threshold: Threshold, schedule: Schedule, oracle: Oracle | NoOracle
+) -> Stopping:
     """A fresh stopping rule for one run."""
-    return Stopping(candidate, threshold, schedule, np.array([-1, 0], np.int64))
+    return Stopping(candidate, threshold, schedule, oracle, np.array([-1, 0], np.int64))
 
 
 @inlined
@@ -59,7 +65,10 @@ def _candidate(task: Task, evidence: Evidence, rule: Stopping) -> tuple[int, flo
     """The candidate answer and its GLR statistic."""
     if rule.candidate == INSTANTANEOUS:
         return instantaneous_furthest(task, evidence)
-    answer = greedy_answer(evidence.values)
+    if rule.candidate == FURTHEST:
+        answer = exact_furthest(rule.oracle, task, evidence.values)
+    else:
+        answer = greedy_answer(evidence.values)
     glr, _ = statistic(task, evidence, answer, -math.inf)
     return answer, glr
 

@@ -8,6 +8,7 @@ from furthest.sampling.rule import Rule
 
 MODULES = {
     "lebai": "lebai",
+    "eps-tas": "eps_tas",
     "fixed": "fixed",
     "uniform": "uniform",
     "lingame": "lingame",

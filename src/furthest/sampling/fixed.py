@@ -7,12 +7,17 @@ import numpy as np
 
 from furthest.errors import StrategyError
 from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.exact import oracle_for
+from furthest.kernels.furthest import furthest_design
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Vector
 from furthest.kernels.stopping import Stopping
 from furthest.kernels.task import Task
 from furthest.kernels.tracking import most_behind
 from furthest.sampling.rule import Rule
+
+# Relative gap to which w_F is solved.
+OPTIMAL = 1e-6
 
 
 class Fixed(NamedTuple):
@@ -21,8 +26,12 @@ class Fixed(NamedTuple):
     weights: Vector  # (K,) on the simplex
 
 
-def start(task: Task, *, weights: Sequence[float]) -> Fixed:
-    """The state before the first round."""
+def start(
+    task: Task, *, weights: Sequence[float] | None = None, truth: Vector | None = None
+) -> Fixed:
+    """The state before the first round; without weights, w_F of the true parameter."""
+    if weights is None:
+        return Fixed(_optimal_weights(task, truth))
     proportions = np.asarray(weights, float)
     arms = task.arms.shape[0]
     if proportions.shape != (arms,):
@@ -30,6 +39,17 @@ def start(task: Task, *, weights: Sequence[float]) -> Fixed:
     if not (np.isfinite(proportions).all() and (proportions >= 0).all() and proportions.any()):
         raise StrategyError("fixed needs finite weights ≥ 0 that are not all zero")
     return Fixed(proportions / proportions.sum())
+
+
+def _optimal_weights(task: Task, truth: Vector | None) -> Vector:
+    """w_F(μ)."""
+    if truth is None:
+        raise StrategyError("fixed needs the option 'weights' where the true μ is not known")
+    oracle = oracle_for(task)
+    values = task.answers @ truth
+    answer = furthest_design(oracle, task.arms, task.answers, values, task.c, task.e, OPTIMAL)
+    weights: Vector = oracle.weights[answer].copy()
+    return weights
 
 
 @inlined

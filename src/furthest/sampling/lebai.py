@@ -12,8 +12,17 @@ import numpy as np
 
 from furthest.errors import StrategyError, pick
 from furthest.kernels.alternatives import contrast_norms, margin, nearest
-from furthest.kernels.answers import GREEDY, INSTANTANEOUS, greedy_answer, instantaneous_furthest
+from furthest.kernels.answers import (
+    CANDIDATES,
+    FURTHEST,
+    GREEDY,
+    INSTANTANEOUS,
+    greedy_answer,
+    instantaneous_furthest,
+)
 from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.exact import NoOracle, exact_furthest, oracle_for
+from furthest.kernels.furthest import Oracle
 from furthest.kernels.jit import inlined
 from furthest.kernels.learners import Learner, adahedge, learn, learner_weights
 from furthest.kernels.linalg import (
@@ -32,7 +41,7 @@ from furthest.kernels.task import Task
 from furthest.kernels.tracking import C_TRACKING, D_TRACKING, explore, track
 from furthest.sampling.rule import Rule
 
-Z_ORACLES = {"instantaneous-furthest": INSTANTANEOUS, "greedy": GREEDY}
+Z_ORACLES = dict(zip(CANDIDATES, (GREEDY, INSTANTANEOUS, FURTHEST), strict=True))
 TRACKINGS = {"C": C_TRACKING, "D": D_TRACKING}
 
 
@@ -44,6 +53,7 @@ class Lebai(NamedTuple):
     """Learner, cumulative weights and work arrays."""
 
     z_oracle: int
+    oracle: Oracle | NoOracle
     tracking: int
     forced: bool  # forced exploration
     capped: bool  # gains capped at ln t
@@ -68,8 +78,10 @@ def start(
 ) -> Lebai:
     """The state before the first round."""
     arms, d = task.arms.shape
+    code = pick(z_oracle, Z_ORACLES, "Z-oracle", StrategyError)
     return Lebai(
-        z_oracle=pick(z_oracle, Z_ORACLES, "Z-oracle", StrategyError),
+        z_oracle=code,
+        oracle=oracle_for(task) if code == FURTHEST else NoOracle(),
         tracking=pick(tracking, TRACKINGS, "tracking", StrategyError),
         forced=forced,
         capped=capped,
@@ -91,6 +103,8 @@ def choose(rule: Lebai, task: Task, evidence: Evidence, stopping: Stopping) -> i
     this_round = evidence.clock[ROUNDS] + 1
     if rule.z_oracle == INSTANTANEOUS:
         answer, _ = instantaneous_furthest(task, evidence)
+    elif rule.z_oracle == FURTHEST:
+        answer = exact_furthest(rule.oracle, task, evidence.values)
     else:
         answer = greedy_answer(evidence.values)
 

@@ -1,0 +1,113 @@
+"""complexity: what a question costs at best, as certified brackets.
+
+E[τ] ≥ T_ε(μ) ln(1/δ) as δ → 0 for every (ε,δ)-PAC strategy, with
+2/T_ε(μ) = max over answers z and proportions w of min over x of n²/‖z − c·x‖²_{V_w⁻¹}
+(Jourdan & Degenne 2022, theorem on the lower bound). The maximising z is the furthest answer.
+"""
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from furthest.kernels.design import Design, solve
+from furthest.problem import Problem
+
+GAP = 1e-8
+
+# A coarse first look tells which answers cannot be the furthest.
+COARSE = 1e-2
+
+# Multipliers below this share do not bind.
+BINDS = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Complexity:
+    """The characteristic times of a problem under one parameter; lower ≤ T ≤ upper is certified."""
+
+    T: float
+    lower: float
+    upper: float
+    furthest: int  # z_F(μ)
+    ties: tuple[int, ...]  # answers that share the largest value up to the gap, z_F among them
+    weights: NDArray[np.float64]  # w_F(μ), one entry per arm
+    binding: tuple[int, ...]  # answers x whose half-space is closest to μ under w_F
+    greedy: int  # z*(μ)
+    greedy_weights: NDArray[np.float64]
+    T_greedy: float
+    T_bai: float  # ε = 0: infinite where the best answer is not unique
+    seconds: float
+
+    def measurements(self, delta: float) -> float:
+        """T_ε ln(1/δ): no strategy needs fewer on average as δ → 0."""
+        return self.T * math.log(1 / delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `furthest complexity --json` prints; infinite times are null."""
+        return {
+            "T": _finite(self.T),
+            "lower": _finite(self.lower),
+            "upper": _finite(self.upper),
+            "furthest": self.furthest,
+            "ties": list(self.ties),
+            "weights": self.weights.tolist(),
+            "binding": list(self.binding),
+            "greedy": self.greedy,
+            "T_greedy": _finite(self.T_greedy),
+            "T_bai": _finite(self.T_bai),
+            "seconds": self.seconds,
+        }
+
+
+def complexity(problem: Problem, mu: ArrayLike, gap: float = GAP) -> Complexity:
+    """T_ε, T_g and T_0 with the furthest answer and its optimal proportions.
+
+    `gap` is the relative width of the brackets; below 1e-9 rounding prevails.
+    """
+    started = time.perf_counter()
+    near_best = np.flatnonzero(problem.near_best(mu))
+    task = problem.task
+    values = task.answers @ problem.whiten(mu)
+    greedy = int(values.argmax())
+
+    def design(z: int, width: float, c: float = task.c, e: float = task.e) -> Design:
+        return solve(task.arms, task.answers, values, z, c, e, width)
+
+    designs = {int(z): design(int(z), max(gap, COARSE)) for z in near_best}
+    best = max(found.lower for found in designs.values())
+    hopeful = [z for z, found in designs.items() if found.upper >= best]
+    designs |= {z: design(z, gap) for z in {*hopeful, greedy}}
+    lower = max(designs[z].lower for z in hopeful)
+    upper = max(designs[z].upper for z in hopeful)
+    ties = tuple(z for z in hopeful if designs[z].upper >= lower)
+    furthest = next(z for z in ties if designs[z].lower == lower)
+    chosen = designs[furthest]
+    return Complexity(
+        T=_time(0.5 * (lower + upper)),
+        lower=_time(upper),
+        upper=_time(lower),
+        furthest=furthest,
+        ties=ties,
+        weights=chosen.weights,
+        binding=tuple(np.flatnonzero(chosen.multipliers > BINDS).tolist()),
+        greedy=greedy,
+        greedy_weights=designs[greedy].weights,
+        T_greedy=_time(designs[greedy].lower),
+        T_bai=_time(design(greedy, gap, 1.0, 0.0).lower),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _time(value: float) -> float:
+    """T = 2/value: 0 where nothing can be confused, infinite where nothing can be told apart."""
+    if math.isinf(value):
+        return 0.0
+    return 2.0 / value if value > 0 else math.inf
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
