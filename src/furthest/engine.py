@@ -12,8 +12,10 @@ from numba.extending import overload
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from furthest.kernels.evidence import READY, ROUNDS, Evidence, record
+from furthest.kernels.evidence import READY, ROUNDS, Evidence
+from furthest.kernels.evidence import record as take_in
 from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.judging import witness
 from furthest.kernels.linalg import Counts, Vector
 from furthest.kernels.stopping import ANSWER, MET, Stopping, assess
 from furthest.kernels.task import Task
@@ -71,6 +73,13 @@ def decide(
     return met, answer, choose(rule, task, evidence, stopping)
 
 
+@inlined
+def record(task: Task, evidence: Evidence, stopping: Stopping, arm: int, reward: float) -> None:
+    """Take in one measurement (reward in units of σ)."""
+    take_in(task, evidence, arm, reward)
+    witness(stopping.test, task, evidence, arm, reward)
+
+
 @kernel
 def run(
     task: Task,
@@ -101,7 +110,7 @@ def run(
                 pulls[level, a] = evidence.counts[a]
         if met == levels:
             return True
-        record(task, evidence, arm, means[arm] + noise.standard_normal())
+        record(task, evidence, stopping, arm, means[arm] + noise.standard_normal())
     return False
 
 
@@ -133,7 +142,7 @@ def interpreted(choose: Chooser) -> Callable[..., bool]:
                 return True
             if arm < 0:
                 arm = choose(rule, task, evidence, stopping)
-            record(task, evidence, arm, means[arm] + noise.standard_normal())
+            record(task, evidence, stopping, arm, means[arm] + noise.standard_normal())
         return False
 
     return run_interpreted

@@ -40,6 +40,23 @@ CANDIDATES = _table(
 
 STOPPINGS = _table(
     Part("glr", "the candidate's evidence exceeds the threshold", f"{PAPER}, equation 2"),
+    Part(
+        "top-wrong",
+        "one-sided e-process against the best-valued wrong answer; no price for the dimension",
+        "docs/theory/top-wrong.md",
+        "proven (ε,δ)-PAC for sub-Gaussian noise, any sampling rule, any checking times",
+        proven=True,
+    ),
+    Part(
+        "gap",
+        "no answer may still beat the candidate by more than ε, by the threshold as a width",
+        "Xu, Honda & Sugiyama (2018), LinGapE; additive notion",
+    ),
+    Part(
+        "elimination",
+        "the sampling rule has eliminated all answers but one",
+        "Soare, Lazaric & Munos (2014), 𝒳𝒴-Adaptive; ε = 0",
+    ),
 )
 
 THRESHOLDS = _table(
@@ -92,3 +109,37 @@ TRACKINGS = _table(
         "D", "pull the arm most behind t times this round's weights", "Garivier & Kaufmann (2016)"
     ),
 )
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A combination that is refused: one value along each of several axes, and why."""
+
+    where: dict[str, tuple[str, ...]]
+    reason: str
+
+
+CONFLICTS = (
+    Conflict(
+        {"stopping": ("gap",), "notion": ("multiplicative",)},
+        "the gap rule compares differences with ε: it needs the additive notion",
+    ),
+    Conflict(
+        {"stopping": ("gap", "elimination"), "threshold": ("mixture",)},
+        "an e-value is no width: gap and elimination need the threshold theory or paper",
+    ),
+    Conflict(
+        {"stopping": ("top-wrong",), "threshold": ("theory", "paper")},
+        "top-wrong is a test of its own and uses no threshold of the GLR",
+    ),
+)
+
+
+def conflict(choices: dict[str, str]) -> str:
+    """Why this combination is refused; empty if it is not."""
+    for rule in CONFLICTS:
+        if all(choices.get(axis) in values for axis, values in rule.where.items()):
+            return rule.reason
+    if choices.get("stopping") == "elimination" and choices.get("sampling") != "xy-adaptive":
+        return "only xy-adaptive eliminates answers: the stopping rule elimination is its own"
+    return ""

@@ -83,7 +83,9 @@ def explain(
     ):
         _draw_verification(axis, case, plane, reach, colour, problem)
         name = problem.answer_names[case.answer]
-        axis.set_title(f"verifying the {label} answer, {name}: T = {time:.4g}", loc="left")
+        axis.set_title(
+            f"verifying the {label} answer, {name}: T = {time:.4g}", loc="left", fontsize=11
+        )
     _save(figure, path)
 
 
@@ -188,7 +190,7 @@ def _draw_answers(
         )
     axes.set_xlabel("value ⟨μ, z⟩")
     axes.set_ylabel("a direction orthogonal to μ")
-    axes.set_title("the answers", loc="left")
+    axes.set_title("the answers", loc="left", fontsize=11)
     axes.margins(0.16)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=3, fontsize=8, frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
@@ -221,10 +223,12 @@ def _draw_verification(
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     most = np.argsort(-case.weights)[:5]
     shares = ", ".join(f"{arms[a]} {case.weights[a]:.0%}" for a in most if case.weights[a] > 0.005)
-    axes.set(xlabel=f"optimal proportions: {shares}", xticks=[], yticks=[])
-    star = f"★ most confusing: {answers[case.nearest]} beats it by more than ε"
-    for height, text in ((0.07, star), (0.02, "grey: parameters under which it is not ε-best")):
-        axes.text(0.02, height, text, transform=axes.transAxes, fontsize=8, color="0.25")
+    axes.set_xlabel(
+        f"optimal proportions: {shares}\n★ most confusing: {answers[case.nearest]} beats it by "
+        "more than ε\ngrey: parameters under which it is not ε-best",
+        fontsize=9,
+    )
+    axes.set(xticks=[], yticks=[])
 
 
 def _save(figure: Any, path: str | Path) -> None:

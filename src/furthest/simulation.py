@@ -81,6 +81,7 @@ def simulate(
     levels = (delta,) if isinstance(delta, int | float) else tuple(delta)
     _check(levels, runs, jobs, max_rounds)
     strategy.check_levels(levels)
+    strategy.check_notion(problem.notion)
     near_best = problem.near_best(mu)
     order = np.argsort([-level for level in levels], kind="stable")
     task, truth = problem.task, problem.whiten(mu)

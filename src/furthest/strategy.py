@@ -60,6 +60,15 @@ class Strategy:
         pick(self.threshold, parts.THRESHOLDS, "threshold")
         pick(self.tracking, parts.TRACKINGS, "tracking")
         parse_schedule(self.schedule)
+        self.check_notion("")
+
+    def check_notion(self, notion: str) -> None:
+        """Refuse unsound and pointless combinations; `parts` holds them as data."""
+        axes = ("candidate", "stopping", "threshold", "schedule")
+        choices = {axis: getattr(self, axis) for axis in axes}
+        reason = parts.conflict(choices | {"sampling": self.name, "notion": notion})
+        if reason:
+            raise StrategyError(reason)
 
     @property
     def name(self) -> str:
@@ -74,7 +83,9 @@ class Strategy:
     @property
     def guarantee(self) -> str:
         """What the stopping rule guarantees, in words."""
-        return parts.THRESHOLDS[self.threshold].guarantee
+        return (
+            parts.STOPPINGS[self.stopping].guarantee or parts.THRESHOLDS[self.threshold].guarantee
+        )
 
     def describe(self) -> dict[str, Any]:
         """The strategy as plain data."""
@@ -115,15 +126,26 @@ class Strategy:
 
         candidate = CANDIDATES.index(self.candidate)
         form = _threshold_form(self.threshold, task, deltas)
+        test = self._test(task, deltas)
         schedule = parse_schedule(self.schedule)
         rule, options = self.rule, self._checked_options(truth)
 
         def start() -> Start:
             oracle = oracle_for(task) if candidate == FURTHEST else NoOracle()
-            test = stopping(candidate, threshold(task, *form), schedule.fresh(), oracle)
-            return Start(no_evidence(task), test, rule.start(task, **options))
+            judge = stopping(candidate, threshold(task, *form), test(), schedule.fresh(), oracle)
+            return Start(no_evidence(task), judge, rule.start(task, **options))
 
         return start
+
+    def _test(self, task: "Task", deltas: Sequence[float]) -> Callable[[], Any]:
+        """How to make a fresh stopping test."""
+        from furthest.kernels.judging import ELIMINATION_TEST, GAP_TEST, GLR_TEST, ByThreshold
+        from furthest.kernels.topwrong import top_wrong
+
+        if self.stopping == "top-wrong":
+            return lambda: top_wrong(task, deltas)
+        kinds = {"glr": GLR_TEST, "gap": GAP_TEST, "elimination": ELIMINATION_TEST}
+        return lambda: ByThreshold(kinds[self.stopping])
 
     def _checked_options(self, truth: "Vector | None") -> dict[str, Any]:
         """The options of the sampling rule, tracking and truth among them."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from furthest.cli import complexity, demo, plan, rules, simulate
+from furthest.cli import compare, complexity, demo, plan, rules, simulate
 from furthest.errors import FurthestError, InputError
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("simulate")(simulate.command)
+app.command("compare")(compare.command)
 app.command("complexity")(complexity.command)
 app.command("plan")(plan.command)
 app.command("rules")(rules.command)

@@ -43,11 +43,21 @@ NULL_PIVOT = 1e-15
 CURVATURE = 10.0
 # Columns of the Newton matrix that are built together.
 TILE = 128
+# Rows of its factor that are computed together; a multiple of four.
+PANEL = 16
 # Steps of the fast mode, and of the safe mode that follows if it failed.
 FAST_STEPS = 40
 SAFE_STEPS = 150
 # Allowance for rounding in the certificate.
 ROUNDING = 1e-13
+# Work of a Newton step (in multiplications) up to which the whole problem is solved at once.
+DENSE = 3e6
+# Column generation: multiplicative updates to begin with, and their exponent; rounds; multiple
+# of the gap by which a column must be off to be dropped.
+WARM_UP = 12
+SOFTNESS = 8.0
+GENERATIONS = 60
+OUTSIDE = 5.0
 # Share of the gap that the iteration aims at, so that the recheck stays within the whole.
 MARGIN = 0.95
 # Relative gap down to which an iterate counts as centred enough for a warm start.
@@ -95,17 +105,25 @@ class Interior(NamedTuple):
     white_arms: Matrix  # (d, k) L⁻¹a
     white_directions: Matrix  # (d, n) L⁻¹u
     residuals: Matrix  # (d, n) of the recheck
-    inner: Matrix  # (n, k) ⟨θ_x, a⟩
+    gradient: Matrix  # (n, k) G_xa = ⟨θ_x, a⟩²
+    spread: Matrix  # (d, d) Lᵀ(Σ_x q_x θ_x θ_xᵀ)L
+    spread_arms: Matrix  # (d, k) and its product with L⁻¹a
     arm: Matrix  # (ARM_ROWS, k)
     alternative: Matrix  # (ALTERNATIVE_ROWS, n)
     newton: Matrix  # (k, k) Newton matrix, then its upper Cholesky factor
-    active: Counts  # (n) alternatives that go through the Schur complement
-    coupling: Matrix  # (n, k) their gradients, solved against the factor
-    schur: Matrix  # (n, n)
+    active: Counts  # (m) alternatives that go through the Schur complement, at most m
+    coupling: Matrix  # (m, k) their gradients, solved against the factor
+    schur: Matrix  # (m, m)
 
 
-def interior(k: int, n: int, d: int) -> Interior:
-    """Room for `k` arms and `n` alternatives in dimension `d`."""
+def interior(k: int, n: int, d: int, iterates: bool = True) -> Interior:
+    """Room for `k` arms and `n` alternatives in dimension `d`.
+
+    Without `iterates` for bounds only: no matrix grows with a product of k and n.
+    """
+    k_square = k if iterates else 0
+    n_square = n if iterates else 0
+    m = min(n_square, 2 * k + 10)
     return Interior(
         arms=np.zeros((d, k)),
         directions=np.zeros((d, n)),
@@ -113,13 +131,15 @@ def interior(k: int, n: int, d: int) -> Interior:
         white_arms=np.zeros((d, k)),
         white_directions=np.zeros((d, n)),
         residuals=np.zeros((d, n)),
-        inner=np.zeros((n, k)),
+        gradient=np.zeros((n_square, k_square)),
+        spread=np.zeros((d, d)),
+        spread_arms=np.zeros((d, k)),
         arm=np.zeros((ARM_ROWS, k)),
         alternative=np.zeros((ALTERNATIVE_ROWS, n)),
-        newton=np.zeros((k, k)),
-        active=np.zeros(n, dtype=np.int64),
-        coupling=np.zeros((n, k)),
-        schur=np.zeros((n, n)),
+        newton=np.zeros((k_square, k_square)),
+        active=np.zeros(m, dtype=np.int64),
+        coupling=np.zeros((m, k_square)),
+        schur=np.zeros((m, m)),
     )
 
 
@@ -195,8 +215,9 @@ def _squared_lengths(columns: Matrix, count: int, out: Vector) -> None:
 
 @kernel
 def _evaluate(p: Interior, k: int, n: int) -> bool:
-    """F_x, ⟨θ_x, a⟩ and the load at the iterate. False where V_w is singular."""
-    arm, alternative, inner = p.arm, p.alternative, p.inner
+    """F_x, its gradient G_xa and the load at the iterate. False where V_w is singular."""
+    arm, alternative, gradient = p.arm, p.alternative, p.gradient
+    row = arm[ROW]
     if not _factor_information(p.arms, k, arm[W], arm[ROW], p.information):
         return False
     _whiten(p.information, p.arms, k, p.white_arms)
@@ -207,15 +228,11 @@ def _evaluate(p: Interior, k: int, n: int) -> bool:
     for x in range(n):
         distance = 1.0 / alternative[F, x]
         alternative[F, x] = distance
-        for a in range(k):
-            inner[x, a] = 0.0
-        for i in range(p.white_arms.shape[0]):
-            scale = distance * p.white_directions[i, x]
-            for a in range(k):
-                inner[x, a] += scale * p.white_arms[i, a]
+        _products(p.white_directions, p.white_arms, x, 0, k, row)
         q = alternative[Q, x]
         for a in range(k):
-            arm[LOAD, a] += q * inner[x, a] * inner[x, a]
+            gradient[x, a] = distance * distance * row[a] * row[a]
+            arm[LOAD, a] += q * gradient[x, a]
     return True
 
 
@@ -269,7 +286,7 @@ def _curvatures(p: Interior, n: int) -> int:
     count = 0
     for x in range(n):
         curvature = alternative[Q, x] / alternative[C, x]
-        if curvature > CURVATURE:
+        if curvature > CURVATURE and count < p.active.shape[0]:
             p.active[count] = x
             count += 1
             curvature = CURVATURE
@@ -279,82 +296,134 @@ def _curvatures(p: Interior, n: int) -> int:
 
 
 @kernel
-def _newton_matrix(
-    white_arms: Matrix,
-    inner: Matrix,
-    linear: Vector,
-    square: Vector,
-    diagonal: Vector,
-    row: Vector,
-    k: int,
-    n: int,
-    out: Matrix,
-) -> None:
-    """Upper triangle of M = 2(A V⁻¹Aᵀ)∘(R diag(linear) Rᵀ) + Gᵀ diag(square) G + diag(diagonal).
+def _spread(p: Interior, k: int, n: int) -> None:
+    """p.spread = Σ_x q_x θ_x θ_xᵀ in whitened coordinates, p.spread_arms its product with arms."""
+    d = p.spread.shape[0]
+    row = p.alternative[STEP_C]
+    for i in range(d):
+        for x in range(n):
+            distance = p.alternative[F, x]
+            row[x] = p.alternative[Q, x] * distance * distance * p.white_directions[i, x]
+        for j in range(i + 1):
+            total = 0.0
+            for x in range(n):
+                total += row[x] * p.white_directions[j, x]
+            p.spread[i, j] = total
+            p.spread[j, i] = total
+    for i in range(d):
+        for a in range(k):
+            p.spread_arms[i, a] = 0.0
+        for j in range(d):
+            scale = p.spread[i, j]
+            for a in range(k):
+                p.spread_arms[i, a] += scale * p.white_arms[j, a]
+
+
+@kernel
+def _products(left: Matrix, right: Matrix, a: int, low: int, high: int, out: Vector) -> None:
+    """out_b = Σ_i left_ia right_ib for low ≤ b < high."""
+    for b in range(low, high):
+        out[b] = 0.0
+    for i in range(left.shape[0]):
+        scale = left[i, a]
+        for b in range(low, high):
+            out[b] += scale * right[i, b]
+
+
+@kernel
+def _newton_matrix(p: Interior, k: int, n: int) -> None:
+    """Upper triangle of M = 2(A V⁻¹Aᵀ)∘(A Σ_x q_x θ_x θ_xᵀ Aᵀ) + Gᵀ diag(SQUARE) G + diag(s/w).
 
     By tiles of columns, which stay in the cache, and four alternatives at a time, which saves
-    loads and stores of `out`: this loop is where large problems spend their time.
+    loads and stores of the matrix: the last loop is where large problems spend their time.
     """
+    gradient, out = p.gradient, p.newton
+    square, row, other = p.alternative[SQUARE], p.arm[ROW], p.arm[STEP_W]
+    _spread(p, k, n)
     for low in range(0, k, TILE):
         high = min(low + TILE, k)
         for a in range(high):
             start = max(a, low)
+            _products(p.white_arms, p.white_arms, a, start, high, row)
+            _products(p.spread_arms, p.white_arms, a, start, high, other)
             for b in range(start, high):
-                out[a, b] = 0.0
-                row[b] = 0.0
-            for i in range(white_arms.shape[0]):
-                scale = 2.0 * white_arms[i, a]
-                for b in range(start, high):
-                    row[b] += scale * white_arms[i, b]
+                out[a, b] = 2.0 * row[b] * other[b]
             for x in range(0, n - 3, 4):
-                r0, r1, r2, r3 = inner[x, a], inner[x + 1, a], inner[x + 2, a], inner[x + 3, a]
-                l0, l1 = linear[x] * r0, linear[x + 1] * r1
-                l2, l3 = linear[x + 2] * r2, linear[x + 3] * r3
-                s0, s1 = square[x] * r0 * r0, square[x + 1] * r1 * r1
-                s2, s3 = square[x + 2] * r2 * r2, square[x + 3] * r3 * r3
+                s0, s1 = square[x] * gradient[x, a], square[x + 1] * gradient[x + 1, a]
+                s2, s3 = square[x + 2] * gradient[x + 2, a], square[x + 3] * gradient[x + 3, a]
                 for b in range(start, high):
-                    r0, r1 = inner[x, b], inner[x + 1, b]
-                    r2, r3 = inner[x + 2, b], inner[x + 3, b]
-                    out[a, b] += (l0 * r0 + l1 * r1 + l2 * r2 + l3 * r3) * row[b]
-                    out[a, b] += s0 * r0 * r0 + s1 * r1 * r1 + s2 * r2 * r2 + s3 * r3 * r3
+                    out[a, b] += (
+                        s0 * gradient[x, b]
+                        + s1 * gradient[x + 1, b]
+                        + s2 * gradient[x + 2, b]
+                        + s3 * gradient[x + 3, b]
+                    )
             for x in range(n - n % 4, n):
-                l0 = linear[x] * inner[x, a]
-                s0 = square[x] * inner[x, a] * inner[x, a]
+                s0 = square[x] * gradient[x, a]
                 for b in range(start, high):
-                    out[a, b] += inner[x, b] * (l0 * row[b] + s0 * inner[x, b])
+                    out[a, b] += s0 * gradient[x, b]
     for a in range(k):
-        out[a, a] += diagonal[a]
+        out[a, a] += p.arm[S, a] / p.arm[W, a]
 
 
 @kernel
-def _factor(matrix: Matrix, size: int, pivots: Vector) -> None:
+def _subtract_rows(
+    source: Matrix, scales: Vector, low: int, high: int, start: int, row: Vector, size: int
+) -> None:
+    """row_b −= Σ_j scales_j source_jb over low ≤ j < high, for start ≤ b < size."""
+    for j in range(low, high - 3, 4):
+        s0, s1, s2, s3 = scales[j], scales[j + 1], scales[j + 2], scales[j + 3]
+        for b in range(start, size):
+            row[b] -= (
+                s0 * source[j, b]
+                + s1 * source[j + 1, b]
+                + s2 * source[j + 2, b]
+                + s3 * source[j + 3, b]
+            )
+    for j in range(high - (high - low) % 4, high):
+        s0 = scales[j]
+        for b in range(start, size):
+            row[b] -= s0 * source[j, b]
+
+
+@kernel
+def _factor(matrix: Matrix, size: int, pivots: Vector, column: Vector) -> None:
     """Upper Cholesky factor in place, matrix = UᵀU; numerically null pivots freeze.
 
-    By panels of four rows, for the sake of the last loop. A frozen row is zero, its entry of
-    `pivots`, the inverse diagonal, too.
+    By panels of rows, so that a large matrix passes through the cache once per panel. A frozen
+    row is zero, its entry of `pivots`, the inverse diagonal, too.
     """
     for j in range(size):
         pivots[j] = NULL_PIVOT * matrix[j, j]
-    for low in range(0, size, 4):
-        high = min(low + 4, size)
+    for low in range(0, size, PANEL):
+        high = min(low + PANEL, size)
         for j in range(low, high):
+            for i in range(low, j):
+                column[i] = matrix[i, j]
+            _subtract_rows(matrix, column, low, j, j, matrix[j], size)
             pivots[j] = 1.0 / math.sqrt(matrix[j, j]) if matrix[j, j] > pivots[j] else 0.0
             for b in range(j, size):
                 matrix[j, b] *= pivots[j]
-            for i in range(j + 1, high):
-                scale = matrix[j, i]
-                for b in range(i, size):
-                    matrix[i, b] -= scale * matrix[j, b]
         for i in range(high, size):
-            s0, s1 = matrix[low, i], matrix[low + 1, i]
-            s2, s3 = matrix[low + 2, i], matrix[low + 3, i]
-            for b in range(i, size):
-                matrix[i, b] -= (
-                    s0 * matrix[low, b]
-                    + s1 * matrix[low + 1, b]
-                    + s2 * matrix[low + 2, b]
-                    + s3 * matrix[low + 3, b]
-                )
+            for j in range(low, high):
+                column[j] = matrix[j, i]
+            _subtract_rows(matrix, column, low, high, i, matrix[i], size)
+
+
+@kernel
+def _solve_forward_rows(
+    factor: Matrix, size: int, pivots: Vector, rows: Matrix, count: int
+) -> None:
+    """Each of the first `count` rows ← U⁻ᵀ row, together, by panels of the factor."""
+    for low in range(0, size, PANEL):
+        high = min(low + PANEL, size)
+        for i in range(count):
+            for j in range(low, high):
+                solved = rows[i, j] * pivots[j]
+                rows[i, j] = solved
+                for b in range(j + 1, high):
+                    rows[i, b] -= solved * factor[j, b]
+            _subtract_rows(factor, rows[i], low, high, high, rows[i], size)
 
 
 @kernel
@@ -382,25 +451,15 @@ def _factor_newton(p: Interior, k: int, n: int) -> int:
     """Factor M, and G_A M⁻¹ G_Aᵀ + 1/(q/c − CURVATURE) over the active alternatives A; |A|."""
     arm, alternative, coupling = p.arm, p.alternative, p.coupling
     count = _curvatures(p, n)
-    for a in range(k):
-        arm[STEP_S, a] = arm[S, a] / arm[W, a]
-    _newton_matrix(
-        p.white_arms,
-        p.inner,
-        alternative[Q],
-        alternative[SQUARE],
-        arm[STEP_S],
-        arm[ROW],
-        k,
-        n,
-        p.newton,
-    )
-    _factor(p.newton, k, arm[PIVOT])
+    _newton_matrix(p, k, n)
+    _factor(p.newton, k, arm[PIVOT], arm[ROW])
     for i in range(count):
         x = p.active[i]
         for a in range(k):
-            coupling[i, a] = p.inner[x, a] * p.inner[x, a]
-        _solve_forward(p.newton, k, arm[PIVOT], coupling[i])
+            coupling[i, a] = p.gradient[x, a]
+    _solve_forward_rows(p.newton, k, arm[PIVOT], coupling, count)
+    for i in range(count):
+        x = p.active[i]
         for j in range(i + 1):
             total = 0.0
             for a in range(k):
@@ -408,14 +467,14 @@ def _factor_newton(p: Interior, k: int, n: int) -> int:
             p.schur[j, i] = total
         excess = alternative[Q, x] - CURVATURE * alternative[C, x]
         p.schur[i, i] += alternative[C, x] / excess
-    _factor(p.schur, count, alternative[SCHUR_PIVOT])
+    _factor(p.schur, count, alternative[SCHUR_PIVOT], alternative[STEP_C])
     return count
 
 
 @kernel
 def _direction(p: Interior, k: int, n: int, count: int) -> None:
     """Newton step for the right-hand sides TARGET_W (of w∘s) and TARGET_Q (of q∘c)."""
-    arm, alternative, inner, coupling = p.arm, p.alternative, p.inner, p.coupling
+    arm, alternative, gradient, coupling = p.arm, p.alternative, p.gradient, p.coupling
     pivots, schur_pivots = arm[PIVOT], alternative[SCHUR_PIVOT]
     step, excess = arm[STEP_W], alternative[STEP_C]
     for a in range(k):
@@ -425,7 +484,7 @@ def _direction(p: Interior, k: int, n: int, count: int) -> None:
         wanted = alternative[TARGET_Q, x] / alternative[Q, x] - alternative[PRIMAL, x]
         scale = alternative[KEPT, x] * wanted
         for a in range(k):
-            step[a] += scale * inner[x, a] * inner[x, a]
+            step[a] += scale * gradient[x, a]
     _solve_forward(p.newton, k, pivots, step)
     for i in range(count):
         x = p.active[i]
@@ -445,13 +504,15 @@ def _direction(p: Interior, k: int, n: int, count: int) -> None:
     for x in range(n):
         change = alternative[PRIMAL, x]
         for a in range(k):
-            change += inner[x, a] * inner[x, a] * step[a]
-        q, c, target = alternative[Q, x], alternative[C, x], alternative[TARGET_Q, x]
-        alternative[STEP_Q, x] += alternative[KEPT, x] * (target / q - change)
-        if q > CURVATURE * c:
-            # Read off the complementarity row: the sum above cancels for active alternatives.
-            change = (target - c * alternative[STEP_Q, x]) / q
+            change += gradient[x, a] * step[a]
+        wanted = alternative[TARGET_Q, x] / alternative[Q, x]
+        alternative[STEP_Q, x] += alternative[KEPT, x] * (wanted - change)
         alternative[STEP_C, x] = change
+    for i in range(count):
+        # Read off the complementarity row: the sum above cancels for active alternatives.
+        x = p.active[i]
+        moved = alternative[TARGET_Q, x] - alternative[C, x] * alternative[STEP_Q, x]
+        alternative[STEP_C, x] = moved / alternative[Q, x]
 
 
 @kernel
@@ -636,7 +697,7 @@ def _cold_start(p: Interior, k: int, n: int) -> float:
         alternative[C, x] = 1.3 * alternative[F, x] / uniform - 1.0
         alternative[Q, x] = 1.0 / alternative[C, x]
         for a in range(k):
-            arm[LOAD, a] += alternative[Q, x] * p.inner[x, a] ** 2
+            arm[LOAD, a] += alternative[Q, x] * p.gradient[x, a]
     highest = 0.0
     for a in range(k):
         highest = max(highest, arm[LOAD, a])
@@ -780,6 +841,8 @@ def _certify_upper(p: Interior, k: int, n: int) -> float:
         p.arm[LOAD, a] = 0.0
     total = 0.0
     for x in range(n):
+        if multipliers[x] == 0.0:
+            continue
         distance = 1.0 / p.alternative[STEP_C, x]
         normal = 0.0
         for i in range(d):
@@ -843,18 +906,273 @@ def directions(
 class Workspace(NamedTuple):
     """Everything that `best_design` writes to besides its outputs."""
 
-    interior: Interior
+    everything: Interior  # the whole problem, and where solutions are left
+    interior: Interior  # where the interior point runs: the same, or a selection of columns
+    goal: Vector  # (4) when to stop
+    selection_goal: Vector  # (4) and for the selection
     index: Counts  # (Z) answer of each alternative
-    goal: Vector  # (4) when to stop: gap, floor, above, below
+    arms: Counts  # selected arms; empty where the whole problem is solved at once
+    alternatives: Counts  # selected alternatives
+    has_arm: Counts  # (K) 1 if selected
+    has_alternative: Counts  # (Z) 1 if selected
 
 
 def workspace(arms: int, answers: int, dimension: int) -> Workspace:
     """Room for problems of that many arms and answers."""
+    at_once = arms**2 * (arms / 3 + answers) <= DENSE
+    everything = interior(arms, answers, dimension, iterates=at_once)
+    selected_arms = selected_alternatives = 0
+    if not at_once:
+        # By Carathéodory's theorem d(d+1)/2 arms and as many alternatives suffice at the optimum.
+        enough = dimension * (dimension + 1) // 2 + 16 * dimension + 16
+        selected_arms, selected_alternatives = min(arms, enough), min(answers, enough)
     return Workspace(
-        interior=interior(arms, answers, dimension),
-        index=np.zeros(answers, dtype=np.int64),
+        everything=everything,
+        interior=(
+            everything if at_once else interior(selected_arms, selected_alternatives, dimension)
+        ),
         goal=np.zeros(4),
+        selection_goal=np.zeros(4),
+        index=np.zeros(answers, dtype=np.int64),
+        arms=np.zeros(selected_arms, dtype=np.int64),
+        alternatives=np.zeros(selected_alternatives, dtype=np.int64),
+        has_arm=np.zeros(arms if selected_arms else 0, dtype=np.int64),
+        has_alternative=np.zeros(answers if selected_arms else 0, dtype=np.int64),
     )
+
+
+@kernel
+def _price(full: Interior, k: int, n: int) -> tuple[float, float]:
+    """F and LOAD of every arm and alternative at W and Q, and the bounds from them."""
+    arm, alternative = full.arm, full.alternative
+    if not _factor_information(full.arms, k, arm[W], arm[ROW], full.information):
+        return 0.0, math.inf
+    _whiten(full.information, full.arms, k, full.white_arms)
+    _whiten(full.information, full.directions, n, full.white_directions)
+    _squared_lengths(full.white_directions, n, alternative[F])
+    for x in range(n):
+        alternative[F, x] = 1.0 / alternative[F, x]
+    _spread(full, k, n)
+    for a in range(k):
+        arm[LOAD, a] = 0.0
+    for i in range(full.arms.shape[0]):
+        for a in range(k):
+            arm[LOAD, a] += full.white_arms[i, a] * full.spread_arms[i, a]
+    return _bounds(arm, alternative, k, n)
+
+
+@kernel
+def _warm_up(full: Interior, k: int, n: int) -> None:
+    """Multiplicative updates w_a ← w_a·load_a, the multipliers being a soft minimum of F.
+
+    They come nowhere near the optimum, but show which arms and alternatives matter.
+    """
+    arm, alternative = full.arm, full.alternative
+    for a in range(k):
+        arm[W, a] = 1.0 / k
+    for x in range(n):
+        alternative[Q, x] = 1.0 / n
+    for update in range(WARM_UP):
+        _price(full, k, n)
+        lowest = math.inf
+        for x in range(n):
+            lowest = min(lowest, alternative[F, x])
+        total = 0.0
+        for a in range(k):
+            if update > 0:
+                arm[W, a] *= arm[LOAD, a]
+            total += arm[W, a]
+        for a in range(k):
+            arm[W, a] /= total
+        total = 0.0
+        for x in range(n):
+            alternative[Q, x] = (lowest / alternative[F, x]) ** SOFTNESS
+            total += alternative[Q, x]
+        for x in range(n):
+            alternative[Q, x] /= total
+
+
+@kernel
+def _select(
+    score: Vector, size: int, least: float, most: int, chosen: Counts, has: Counts, count: int
+) -> int:
+    """Append to `chosen` the (at most `most`) largest scores above `least`; the new count."""
+    for _ in range(min(most, chosen.shape[0] - count)):
+        best = -1
+        for i in range(size):
+            if has[i] == 0 and score[i] > (least if best < 0 else score[best]):
+                best = i
+        if best < 0:
+            break
+        has[best] = 1
+        chosen[count] = best
+        count += 1
+    return count
+
+
+@kernel
+def _select_basis(work: Workspace, k: int) -> int:
+    """Select d arms that span, by pivoted Gram–Schmidt on √w·L⁻¹a: the most useful ones first."""
+    full = work.everything
+    columns, length = full.spread_arms, full.arm[ROW]
+    d = columns.shape[0]
+    for i in range(d):
+        for a in range(k):
+            columns[i, a] = math.sqrt(full.arm[W, a]) * full.white_arms[i, a]
+    count = 0
+    for _ in range(d):
+        _squared_lengths(columns, k, length)
+        count = _select(length, k, 0.0, 1, work.arms, work.has_arm, count)
+        pivot = work.arms[count - 1]
+        norm = length[pivot]
+        for a in range(k):
+            length[a] = 0.0
+        for i in range(d):
+            for a in range(k):
+                length[a] += columns[i, pivot] * columns[i, a]
+        for i in range(d):
+            scale = columns[i, pivot] / norm
+            for a in range(k):
+                columns[i, a] -= scale * length[a]
+    return count
+
+
+@kernel
+def _restrict(work: Workspace, k: int, n: int) -> None:
+    """Copy the selected columns into the interior problem."""
+    full, p = work.everything, work.interior
+    for i in range(full.arms.shape[0]):
+        for j in range(k):
+            p.arms[i, j] = full.arms[i, work.arms[j]]
+        for j in range(n):
+            p.directions[i, j] = full.directions[i, work.alternatives[j]]
+
+
+@kernel
+def _extend(work: Workspace, k: int, n: int) -> None:
+    """Weights and multipliers of the interior problem as those of the whole one, normalised."""
+    full, p = work.everything, work.interior
+    full.arm[W, :] = 0.0
+    full.alternative[Q, :] = 0.0
+    total = 0.0
+    for j in range(k):
+        total += p.arm[W, j]
+    for j in range(k):
+        full.arm[W, work.arms[j]] = p.arm[W, j] / total
+    total = 0.0
+    for j in range(n):
+        total += p.alternative[Q, j]
+    for j in range(n):
+        full.alternative[Q, work.alternatives[j]] = p.alternative[Q, j] / total
+
+
+@kernel
+def _drop_outsiders(work: Workspace, k: int, n: int, gap: float) -> tuple[int, int]:
+    """Deselect arms and alternatives that do not bind, by far more than the present gap.
+
+    The basis of the arms stays, without which V_w could become singular.
+    """
+    full, p = work.everything, work.interior
+    upper, lower = 0.0, math.inf
+    for j in range(k):
+        upper = max(upper, full.arm[LOAD, work.arms[j]])
+    for j in range(n):
+        lower = min(lower, full.alternative[F, work.alternatives[j]])
+    arms = 0
+    for j in range(k):
+        a = work.arms[j]
+        if j >= full.arms.shape[0] and full.arm[LOAD, a] < (1.0 - OUTSIDE * gap) * upper:
+            work.has_arm[a] = 0
+            continue
+        work.arms[arms] = a
+        p.arm[CENTRED_W, arms] = p.arm[CENTRED_W, j]
+        arms += 1
+    alternatives = 0
+    for j in range(n):
+        x = work.alternatives[j]
+        if full.alternative[F, x] > (1.0 + OUTSIDE * gap) * lower:
+            work.has_alternative[x] = 0
+            continue
+        work.alternatives[alternatives] = x
+        p.alternative[CENTRED_Q, alternatives] = p.alternative[CENTRED_Q, j]
+        alternatives += 1
+    return arms, alternatives
+
+
+@kernel
+def _generate(work: Workspace, k_all: int, n_all: int, warm: bool) -> tuple[float, float, int]:
+    """As `optimise`, by column and constraint generation: solve a selection, price, extend it.
+
+    With W and Q normalised, arms of load above the bound of the selection, and alternatives of
+    F below it, are those that its solution has overlooked.
+    """
+    full, p, goal = work.everything, work.interior, work.goal
+    d = full.arms.shape[0]
+    arm, alternative, nearness = full.arm, full.alternative, full.alternative[STEP_Q]
+    if warm:
+        _copy(arm[CENTRED_W], k_all, arm[W])
+        _copy(alternative[CENTRED_Q], n_all, alternative[Q])
+    else:
+        _warm_up(full, k_all, n_all)
+    _price(full, k_all, n_all)
+    work.has_arm[:] = 0
+    work.has_alternative[:] = 0
+    k = _select_basis(work, k_all)
+    k = _select(arm[W], k_all, 0.0, 3 * d * (d + 1) // 10, work.arms, work.has_arm, k)
+    n = 0
+    least = -math.inf
+    most = 2 * d
+    tolerance = 1e-2
+    work.selection_goal[ABOVE] = -math.inf
+    work.selection_goal[BELOW] = math.inf
+    steps = 0
+    lower, upper = 0.0, math.inf
+    for attempt in range(GENERATIONS):
+        for x in range(n_all):
+            nearness[x] = -alternative[F, x]
+        new_n = _select(nearness, n_all, least, most, work.alternatives, work.has_alternative, n)
+        for j in range(n, new_n):
+            p.alternative[CENTRED_Q, j] = 0.0
+        n = new_n
+        _restrict(work, k, n)
+        work.selection_goal[GAP] = work.selection_goal[FLOOR] = tolerance
+        _, _, more = optimise(p, k, n, work.selection_goal, attempt > 0)
+        steps += more
+        _extend(work, k, n)
+        lower, upper = _price(full, k_all, n_all)
+        if _reached(lower, upper, goal):
+            break
+        gap = upper / lower - 1.0
+        tolerance = max(0.2 * goal[FLOOR], min(tolerance, gap / 30.0))
+        highest = 0.0
+        for j in range(k):
+            highest = max(highest, arm[LOAD, work.arms[j]])
+        lowest = math.inf
+        for j in range(n):
+            lowest = min(lowest, alternative[F, work.alternatives[j]])
+        k, n = _drop_outsiders(work, k, n, gap)
+        new_k = _select(arm[LOAD], k_all, highest, 2 * d, work.arms, work.has_arm, k)
+        for j in range(k, new_k):
+            p.arm[CENTRED_W, j] = 0.0
+        k = new_k
+        least = -lowest
+        most = d
+    _copy(arm[W], k_all, arm[BEST_W])
+    _copy(arm[W], k_all, arm[BEST_QW])
+    _copy(arm[W], k_all, arm[CENTRED_W])
+    _copy(alternative[Q], n_all, alternative[BEST_Q])
+    _copy(alternative[Q], n_all, alternative[CENTRED_Q])
+    upper = _certify_upper(full, k_all, n_all) * (1.0 + ROUNDING)
+    lower = _certify_lower(full, k_all, n_all) * (1.0 - ROUNDING)
+    return lower, upper, steps
+
+
+@kernel
+def optimum(work: Workspace, k: int, n: int, warm: bool) -> tuple[float, float, int]:
+    """`optimise` the problem in work.everything to work.goal, at once or by generation."""
+    if work.arms.shape[0] > 0:
+        return _generate(work, k, n, warm)
+    return optimise(work.interior, k, n, work.goal, warm)
 
 
 @kernel
@@ -882,7 +1200,7 @@ def best_design(
 
     A negative number of steps says that the bracket, though valid, is wider than `gap`.
     """
-    p = work.interior
+    p = work.everything
     k = arms.shape[0]
     for a in range(k):
         weights_out[a] = 1.0 / k
@@ -898,7 +1216,7 @@ def best_design(
     work.goal[FLOOR] = MARGIN * gap
     work.goal[ABOVE] = -math.inf
     work.goal[BELOW] = math.inf
-    lower, upper, steps = optimise(p, k, n, work.goal, False)
+    lower, upper, steps = optimum(work, k, n, False)
     for a in range(k):
         weights_out[a] = p.arm[BEST_W, a]
     for i in range(n):

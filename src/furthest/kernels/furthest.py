@@ -132,7 +132,7 @@ def _refine(
     oracle: Oracle, arms: Matrix, answers: Matrix, values: Vector, z: int, c: float, e: float
 ) -> None:
     """Solve answer z to the goal in the workspace, and cache its certificate."""
-    p = oracle.work.interior
+    p = oracle.work.everything
     index = oracle.work.index
     k = arms.shape[0]
     n = design.directions(answers, values, z, c, e, p.directions, index)
@@ -154,7 +154,7 @@ def _refine(
         for i in range(n):
             margin = values[z] - c * values[index[i]] + e
             p.alternative[CENTRED_Q, i] = oracle.centred_multipliers[z, index[i]] / margin / margin
-    lower, upper, steps = design.optimise(p, k, n, oracle.work.goal, known)
+    lower, upper, steps = design.optimum(oracle.work, k, n, known)
     oracle.statistics[2] += steps
     for i in range(n):
         x = index[i]

@@ -1,7 +1,7 @@
-"""The stopping rule: candidate answer × threshold × schedule."""
+"""The stopping rule: candidate answer × test × schedule."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -18,14 +18,16 @@ from furthest.kernels.evidence import ROUNDS, Evidence
 from furthest.kernels.exact import NoOracle, exact_furthest
 from furthest.kernels.furthest import Oracle
 from furthest.kernels.jit import inlined
+from furthest.kernels.judging import judge
 from furthest.kernels.linalg import Counts
 from furthest.kernels.schedules import LAZY, Schedule, on_grid
 from furthest.kernels.task import Task
-from furthest.kernels.thresholds import Threshold, levels_met
+from furthest.kernels.thresholds import Threshold
 
 # Positions in Stopping.state.
 ANSWER = 0  # the candidate answer; −1 before the first
 MET = 1  # confidence levels reached so far
+SURVIVOR = 2  # the one answer that the sampling rule has not eliminated, or −1; it writes this
 
 
 class Stopping(NamedTuple):
@@ -33,16 +35,18 @@ class Stopping(NamedTuple):
 
     candidate: int
     threshold: Threshold
+    test: Any  # ByThreshold, or a test with a state of its own
     schedule: Schedule
     oracle: Oracle | NoOracle  # for the exact furthest answer
-    state: Counts  # (2,) see the positions above
+    state: Counts  # (3,) see the positions above
 
 
 def stopping(
-    candidate: int, threshold: Threshold, schedule: Schedule, oracle: Oracle | NoOracle
+    candidate: int, threshold: Threshold, test: Any, schedule: Schedule, oracle: Oracle | NoOracle
 ) -> Stopping:
     """A fresh stopping rule for one run."""
-    return Stopping(candidate, threshold, schedule, oracle, np.array([-1, 0], np.int64))
+    state = np.array([-1, 0, -1], np.int64)
+    return Stopping(candidate, threshold, test, schedule, oracle, state)
 
 
 @inlined
@@ -56,7 +60,16 @@ def assess(task: Task, evidence: Evidence, rule: Stopping, rng: Generator) -> in
         state[ANSWER], glr = _candidate(task, evidence, rule)
     else:
         glr, _ = statistic(task, evidence, state[ANSWER], -math.inf)
-    state[MET] = levels_met(rule.threshold, task, evidence, state[ANSWER], glr, state[MET])
+    state[MET] = judge(
+        rule.test,
+        rule.threshold,
+        task,
+        evidence,
+        state[ANSWER],
+        glr,
+        state[MET],
+        state[SURVIVOR],
+    )
     return state[MET]
 
 

@@ -1,0 +1,143 @@
+"""furthest compare: several sampling rules on one instance, side by side."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from furthest.cli import options as o
+
+if TYPE_CHECKING:
+    from furthest.complexity import Complexity
+    from furthest.instances import Instance
+    from furthest.results import Results
+
+MOST_ARMS = 8  # so many columns of pulls fit beside the rest
+
+
+def command(
+    instance: o.Instance,
+    sampling: Annotated[
+        str, typer.Option(help="Sampling rules, comma-separated; `all` for every one.")
+    ] = "lebai,lingame,uniform",
+    eps: o.Eps = None,
+    delta: Annotated[float, typer.Option(help="Allowed probability of error.")] = 0.01,
+    notion: o.NotionName = None,
+    sigma: o.Sigma = None,
+    mu: o.Mu = None,
+    candidate: o.Candidate = "instantaneous-furthest",
+    stopping: o.StoppingRule = "glr",
+    threshold: o.ThresholdName = "mixture",
+    schedule: o.ScheduleName = "every",
+    runs: o.Runs = 1000,
+    seed: o.Seed = 0,
+    jobs: o.Jobs = 1,
+    max_rounds: o.MaxRounds = 10_000_000,
+    plot: Annotated[Path | None, typer.Option(help="Draw the box plots to this file.")] = None,
+    json: o.Json = False,
+) -> None:
+    """Compare sampling rules: stopping times, allocation per arm, errors, beside the limits."""
+    from furthest.sampling import MODULES
+    from furthest.strategy import Strategy
+
+    names = list(MODULES) if sampling == "all" else sampling.split(",")
+    strategies = [Strategy(name, candidate, stopping, threshold, schedule) for name in names]
+    found = o.find_instance(instance, eps, notion, sigma, mu)
+    with o.compilation("complexity"):
+        from furthest.complexity import complexity
+        from furthest.simulation import simulate
+
+        price = complexity(found.problem, found.truth)
+    outcomes: dict[str, Results] = {}
+    for strategy in strategies:
+        with o.progress_bar(strategy.name, runs) as progress:
+            outcomes[strategy.name] = simulate(
+                found.problem,
+                found.truth,
+                strategy,
+                delta,
+                runs,
+                seed,
+                jobs,
+                max_rounds=max_rounds,
+                progress=progress,
+            )
+        if outcomes[strategy.name].interrupted:
+            break
+    if plot is not None:
+        _draw(found, price, outcomes, delta, plot)
+    if json:
+        import json as encoder
+
+        print(encoder.dumps(_data(found, price, outcomes, delta)))
+    else:
+        _show(found, price, outcomes, delta, plot)
+
+
+def _data(
+    instance: "Instance", price: "Complexity", outcomes: dict[str, "Results"], delta: float
+) -> dict[str, Any]:
+    return {
+        "instance": instance.name,
+        "delta": delta,
+        "complexity": price.to_dict(),
+        "limit": price.measurements(delta),
+        "strategies": [results.to_dict() for results in outcomes.values()],
+    }
+
+
+def _limits(price: "Complexity", delta: float) -> dict[str, float]:
+    greedy = price.measurements(delta) * price.T_greedy / price.T if price.T > 0 else 0.0
+    return {"T_ε ln(1/δ)": price.measurements(delta), "T_g ln(1/δ)": greedy}
+
+
+def _draw(
+    instance: "Instance",
+    price: "Complexity",
+    outcomes: dict[str, "Results"],
+    delta: float,
+    path: Path,
+) -> None:
+    from furthest.plots import stopping_times
+
+    problem = instance.problem
+    stopping_times(
+        {name: results.stopping_times.tolist() for name, results in outcomes.items()},
+        path,
+        title=f"{instance.name}: ε = {problem.eps:g} {problem.notion}, δ = {delta:g}",
+        limits=_limits(price, delta),
+    )
+
+
+def _show(
+    instance: "Instance",
+    price: "Complexity",
+    outcomes: dict[str, "Results"],
+    delta: float,
+    plot: Path | None,
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    o.print_problem(console, instance)
+    limits = _limits(price, delta)
+    console.print(", ".join(f"{label} = {value:.0f}" for label, value in limits.items()))
+    arms = instance.problem.arm_names
+    columns = arms if len(arms) <= MOST_ARMS else ()
+    table = Table("rule", "mean ± s.e.", "× limit", "5 % … 95 %", "errors", *columns)
+    floor = limits["T_ε ln(1/δ)"]
+    for name, results in outcomes.items():
+        row = results.summary()[0]
+        pulls = [f"{value:.0f}" for value in row.pulls] if columns else []
+        table.add_row(
+            name,
+            f"{row.mean:.0f} ± {row.sem:.1f}",
+            f"{row.mean / floor:.2f}" if floor > 0 else "–",
+            f"{row.q05:.0f} … {row.q95:.0f}",
+            str(row.errors) + (f", {row.unstopped} open" if row.unstopped else ""),
+            *pulls,
+        )
+    console.print(table)
+    if plot is not None:
+        console.print(f"Figure: {plot}")

@@ -1,0 +1,146 @@
+"""The game of LεBAI, LinGame and DKM: arms against the closest alternative to an answer.
+
+A learner over arms plays weights w; nature answers with the alternative λ that is closest in the
+metric V_w; arm a then gains (⟨μ − λ, a⟩)², made optimistic since μ is only estimated.
+Degenne, Koolen & Ménard (2019); Degenne, Ménard, Shang & Valko (2020); Jourdan & Degenne (2022).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from furthest.kernels.alternatives import contrast_norms, margin, nearest
+from furthest.kernels.answers import greedy_answer
+from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.learners import Learner, learn, learner_weights
+from furthest.kernels.linalg import (
+    Matrix,
+    Vector,
+    cholesky,
+    combine,
+    copy,
+    fill,
+    solve_lower_many,
+    solve_lower_transposed,
+    weighted_information,
+)
+from furthest.kernels.task import Task
+from furthest.kernels.tracking import most_behind
+
+# Added to V_w where it is singular: in whitened coordinates, this share of uniform exploration.
+RIDGE = 1e-6
+
+
+class Nature(NamedTuple):
+    """Work arrays of the player who picks the closest alternative."""
+
+    packed: Vector  # (d(d+1)/2,) scratch
+    factor: Matrix  # (d, d) Cholesky factor of V_w
+    columns: Matrix  # (d, Z) L⁻¹ · answers
+    direction: Vector  # (d,) V_w⁻¹y, the direction of μ − λ
+
+
+def nature(task: Task) -> Nature:
+    """Fresh work arrays."""
+    d = task.arms.shape[1]
+    return Nature(
+        packed=np.zeros(task.outer.shape[1]),
+        factor=np.zeros((d, d)),
+        columns=np.zeros((d, task.answers.shape[0])),
+        direction=np.zeros(d),
+    )
+
+
+@inlined
+def closest_alternative(
+    player: Nature, task: Task, evidence: Evidence, answer: int, weights: Vector
+) -> float:
+    """μ − λ as scale · direction, for λ the closest alternative to the answer at V_w."""
+    factor, columns, direction = player.factor, player.columns, player.direction
+    weighted_information(task.outer, weights, player.packed, factor)
+    if not cholesky(factor):
+        # Without forced exploration the learner may forget whole directions.
+        weighted_information(task.outer, weights, player.packed, factor)
+        for i in range(factor.shape[0]):
+            factor[i, i] += RIDGE
+        cholesky(factor)
+    copy(task.answer_columns, columns)
+    solve_lower_many(factor, columns)
+    own = contrast_norms(columns, columns, answer, task.c, evidence.norms)
+    distance, x = nearest(task, evidence.values, answer, evidence.norms, own, -math.inf)
+    if x < 0 or distance <= 0.0:
+        fill(direction, 0.0)
+        return 0.0
+    for i in range(direction.shape[0]):
+        direction[i] = columns[i, answer] - task.c * columns[i, x]
+    solve_lower_transposed(factor, direction)
+    return margin(task, evidence.values, answer, x) / evidence.norms[x]
+
+
+@kernel
+def optimistic_gains(
+    arm_columns: Matrix,
+    direction: Vector,
+    scale: float,
+    widths: Vector,
+    bonus: float,
+    cap: float,
+    out: Vector,
+) -> None:
+    """U_a = min{(|⟨μ − λ, a⟩| + √(bonus · width_a))², cap}, with μ − λ = scale · direction."""
+    combine(direction, arm_columns, out)
+    for a in range(out.shape[0]):
+        out[a] = min((scale * abs(out[a]) + math.sqrt(bonus * widths[a])) ** 2, cap)
+
+
+class GreedyGame(NamedTuple):
+    """The game with ε = 0 about the greedy answer, one learner per answer: LinGame and DKM.
+
+    The learners take Z·K numbers, but only the rows of answers that were ever greedy are touched.
+    """
+
+    question: Task  # the task with ε = 0
+    losses: Matrix  # (Z, K) cumulative losses of each answer's learner
+    gaps: Matrix  # (Z, 1) and their mixability gaps
+    cumulative: Vector  # (K,) W, the sum of all weights
+    weights: Vector  # (K,) w_t
+    gains: Vector  # (K,) optimistic gains U
+    nature: Nature
+
+
+def greedy_game(task: Task) -> GreedyGame:
+    """The game before the first round."""
+    arms, answers = task.arms.shape[0], task.answers.shape[0]
+    return GreedyGame(
+        question=task._replace(c=1.0, e=0.0),
+        losses=np.zeros((answers, arms)),
+        gaps=np.zeros((answers, 1)),
+        cumulative=np.bincount(task.initial, minlength=arms).astype(float),
+        weights=np.zeros(arms),
+        gains=np.zeros(arms),
+        nature=nature(task),
+    )
+
+
+@inlined
+def play(game: GreedyGame, task: Task, evidence: Evidence, widths: Vector) -> int:
+    """One round: weights, closest alternative, gains; returns the arm most behind its target.
+
+    Gains are optimistic by 2 ln t · widths and capped at ln t; the cap is not in the papers, but
+    the tables of Jourdan & Degenne (2022) come out with it.
+    """
+    answer = greedy_answer(evidence.values)
+    learner = Learner(game.losses[answer], game.gaps[answer])
+    learner_weights(learner, game.weights)
+    for a in range(game.weights.shape[0]):
+        game.cumulative[a] += game.weights[a]
+
+    scale = closest_alternative(game.nature, game.question, evidence, answer, game.weights)
+    direction = game.nature.direction
+    log_round = math.log(evidence.clock[ROUNDS] + 1)
+    bonus = 2.0 * log_round
+    optimistic_gains(task.arm_columns, direction, scale, widths, bonus, log_round, game.gains)
+    learn(learner, game.weights, game.gains)
+    return most_behind(evidence.counts, game.cumulative, 1.0)

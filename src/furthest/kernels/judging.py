@@ -1,0 +1,139 @@
+"""The stopping test: which confidence levels the evidence for an answer has reached.
+
+Tests that keep a state of their own are types, as sampling rules are: compiled code contains only
+the one in use. `judge` makes the test; `witness` lets it take in a measurement.
+"""
+
+from typing import Any, NamedTuple
+
+from numba.extending import overload
+
+from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.jit import inlined
+from furthest.kernels.original import rival
+from furthest.kernels.task import Task
+from furthest.kernels.thresholds import Threshold, levels_met, width
+from furthest.kernels.topwrong import TopWrong, met, observe
+
+# Kinds of ByThreshold.
+GLR_TEST = 0
+GAP_TEST = 1
+ELIMINATION_TEST = 2
+
+
+class ByThreshold(NamedTuple):
+    """Compare a statistic with the threshold; nothing to remember."""
+
+    kind: int
+
+
+@inlined
+def judge_by_threshold(
+    test: ByThreshold,
+    threshold: Threshold,
+    task: Task,
+    evidence: Evidence,
+    z: int,
+    glr: float,
+    done: int,
+    survivor: int,
+) -> int:
+    """GLR, the additive ε-gap of LinGapE, or a sampling rule's own elimination of all others."""
+    if test.kind == GLR_TEST:
+        return levels_met(threshold, task, evidence, z, glr, done)
+    levels = threshold.offsets.shape[0]
+    if test.kind == ELIMINATION_TEST:
+        return levels if survivor >= 0 else done
+    while done < levels:
+        _, gap = rival(task, evidence, z, width(threshold, evidence.clock[ROUNDS], done))
+        if gap > task.e:
+            break
+        done += 1
+    return done
+
+
+@inlined
+def judge_top_wrong(
+    test: TopWrong,
+    threshold: Threshold,
+    task: Task,
+    evidence: Evidence,
+    z: int,
+    glr: float,
+    done: int,
+    survivor: int,
+) -> int:
+    """The top-wrong-answer test, level by level."""
+    while done < threshold.offsets.shape[0] and met(test, task, evidence, z, done):
+        done += 1
+    return done
+
+
+@inlined
+def _forget(test: ByThreshold, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
+    """Nothing to take in."""
+
+
+_JUDGES: dict[type, Any] = {ByThreshold: judge_by_threshold, TopWrong: judge_top_wrong}
+_WITNESSES: dict[type, Any] = {ByThreshold: _forget, TopWrong: observe}
+
+
+def judge(
+    test: Any,
+    threshold: Threshold,
+    task: Task,
+    evidence: Evidence,
+    z: int,
+    glr: float,
+    done: int,
+    survivor: int,
+) -> int:
+    """How many confidence levels answer z has reached; the first `done` are known to be.
+
+    `survivor` is the one answer that the sampling rule has not eliminated, or −1.
+    """
+    reached: int = _JUDGES[type(test)](test, threshold, task, evidence, z, glr, done, survivor)
+    return reached
+
+
+def witness(test: Any, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
+    """Take in the measurement that `record` has just taken in."""
+    _WITNESSES[type(test)](test, task, evidence, arm, reward)
+
+
+@overload(judge)
+def _judge_compiled(
+    test: Any,
+    threshold: Any,
+    task: Any,
+    evidence: Any,
+    z: Any,
+    glr: Any,
+    done: Any,
+    survivor: Any,
+) -> Any:
+    chosen = _JUDGES[test.instance_class]
+
+    def implementation(
+        test: Any,
+        threshold: Any,
+        task: Any,
+        evidence: Any,
+        z: Any,
+        glr: Any,
+        done: Any,
+        survivor: Any,
+    ) -> Any:
+        return chosen(test, threshold, task, evidence, z, glr, done, survivor)
+
+    return implementation
+
+
+@overload(witness)
+def _witness_compiled(test: Any, task: Any, evidence: Any, arm: Any, reward: Any) -> Any:
+    chosen = _WITNESSES[test.instance_class]
+
+    def implementation(test: Any, task: Any, evidence: Any, arm: Any, reward: Any) -> Any:
+        chosen(test, task, evidence, arm, reward)
+
+    return implementation

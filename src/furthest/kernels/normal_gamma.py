@@ -1,0 +1,351 @@
+"""Unknown variance: normal–gamma e-values, proven for Gaussian noise of one constant σ.
+
+Under the null (λ, σ) the errors u = (X − ⟨λ, a⟩)/σ are standard normal. The alternative gives them
+a mean in the direction of interest and the variance 1/ρ, ρ ~ Gamma(a, a): a mixture of likelihood
+ratios, hence a martingale from 1 at the true (μ, σ) for any sampling rule. Its least value over all
+σ has a closed form and depends on the data only through the *share* s of the residual sum of
+squares RSS(λ) that the direction explains. Statement and proof: docs/theory/top-wrong.md.
+
+Everything here is free of units: rewards and λ may be scaled together.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from furthest.kernels.alternatives import SAME, contrast_norms, margin
+from furthest.kernels.evidence import READY, ROUNDS, Evidence
+from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.linalg import Counts, Matrix, Vector, cholesky, copy, dot, log_determinant
+from furthest.kernels.task import Task
+
+# Squarings in the bound on the largest eigenvalue: at most d^(1/2⁵) times too large.
+SQUARINGS = 5
+
+# κ_j = 4d·16^j, as for known variance.
+MIXTURE_SCALES = 3
+
+
+class Shapes(NamedTuple):
+    """Priors on the noise level of the alternative: how sure it is to be near that of the null.
+
+    A large shape loses least in long runs, but cannot stop before about √(8·a·ln 1/δ) rounds,
+    however small the noise is; the small one in the mixture can.
+    """
+
+    shapes: tuple[float, ...] = (3.0, 100.0)  # a_i
+    weights: tuple[float, ...] = (0.1, 0.9)
+
+
+@kernel
+def log_normaliser(rounds: float, shape: float) -> float:
+    """ln Γ(k) − k ln k + k − (ln Γ(a) − a ln a + a) with k = a + t/2, by Stirling's series."""
+    k = shape + 0.5 * rounds
+    return _stirling(k) - _stirling(shape) - 0.5 * math.log(k / shape)
+
+
+@kernel
+def _stirling(k: float) -> float:
+    """ln Γ(k) − (k − ½) ln k + k − ½ ln 2π; four terms of the series are exact from k = 20 on."""
+    if k < 20.0:
+        return math.lgamma(k) - (k - 0.5) * math.log(k) + k - 0.5 * math.log(2.0 * math.pi)
+    square = 1.0 / (k * k)
+    return (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))) / k
+
+
+@kernel
+def log_e_value(share: float, rounds: float, shape: float) -> float:
+    """φ(s) = −k ln(1 − s) − a·s/(1 − s) + normaliser: the e-value minimised over σ.
+
+    Without the factor |L|/|V + L| of the prior. Beyond s = 1 − a/k the least σ is 0 and φ is flat.
+    """
+    k = shape + 0.5 * rounds
+    share = min(share, 1.0 - shape / k)
+    return (
+        -k * math.log1p(-share)
+        - shape * share / (1.0 - share)
+        + log_normaliser(rounds, shape)
+    )
+
+
+@kernel
+def largest_share(target: float, rounds: float, shape: float) -> float:
+    """The share at which φ reaches `target`, rounded up; inf where it never does.
+
+    In v = −ln(1 − s) the function is k·v − a(eᵛ − 1), concave: Newton's steps from the left never
+    overshoot.
+    """
+    half = 0.5 * rounds
+    k = shape + half
+    goal = target - log_normaliser(rounds, shape)
+    if goal <= 0.0:
+        return 0.0
+    if not goal < k * math.log(k / shape) - half:
+        return math.inf
+    v = goal / half
+    for _ in range(50):
+        grown = shape * math.expm1(v)
+        step = (goal - k * v + grown) / (half - grown)
+        v += step
+        if not step > 1e-12 * v:
+            break
+    v *= 1.0 + 1e-10
+    return -math.expm1(-v)
+
+
+@kernel
+def log_one_sided_bonus(share: float, rounds: float, shape: float) -> float:
+    """What h > 0 instead of any h adds to φ: almost ln 2 for a clear direction, never less than 0.
+
+    The one-sided e-value is the other times 2F(x), F Student's distribution function with 2k
+    degrees of freedom, x² = 2k·s/(1 − s)·(1 − a/b), b = k(1 − s)·u, and u = 1 where φ is attained.
+    For smaller u the other factor is larger by k(u − 1 − ln u) ≥ k(1 − u)²/2 in logarithm; so only
+    u from 1 − √(2 ln 2/k) on matter, and there a bound on Student's tail bounds F.
+    """
+    k = shape + 0.5 * rounds
+    share = min(share, 1.0 - shape / k)
+    least = k * (1.0 - share) * (1.0 - math.sqrt(2.0 * math.log(2.0) / k))
+    if least <= shape:
+        return 0.0
+    square = share / (1.0 - share) * (1.0 - shape / least)  # x²/2k
+    freedom = 2.0 * k
+    x = math.sqrt(square * freedom)
+    if x <= 0.0:
+        return 0.0
+    tail = math.exp(-0.5 * (freedom - 1.0) * math.log1p(square)) / (
+        (1.0 - 1.0 / freedom) * x * math.sqrt(2.0 * math.pi)
+    )
+    return math.log(2.0 - 2.0 * min(tail, 0.5))
+
+
+@kernel
+def log_one_sided_student(
+    t: float,
+    variance: float,
+    size: float,
+    residual: float,
+    rounds: float,
+    precisions: Vector,
+    log_weights: Vector,
+    shapes: Vector,
+    log_shares: Vector,
+) -> float:
+    """ln Σ w_j v_i E_ij of a contrast with T ≥ t and RSS(λ) ≤ residual: known σ's log_one_sided."""
+    if not (t > 0.0 and residual < math.inf):
+        return -math.inf
+    top, total = -math.inf, 0.0
+    for j in range(precisions.shape[0]):
+        prior = precisions[j] * size
+        both = variance + prior
+        share = t * t / (both * residual) if residual > 0.0 else 1.0
+        penalty = log_weights[j] - 0.5 * math.log(both / prior)
+        for i in range(shapes.shape[0]):
+            term = penalty + log_shares[i] + log_e_value(share, rounds, shapes[i])
+            term += log_one_sided_bonus(share, rounds, shapes[i])
+            if term > top:
+                total = total * math.exp(top - term) + 1.0
+                top = term
+            else:
+                total += math.exp(term - top)
+    return top + math.log(total)
+
+
+@kernel
+def ellipsoid_share(target: float, rounds: float, shapes: Vector, log_shares: Vector) -> float:
+    """The largest share ‖S(λ)‖²/RSS(λ) of a λ that is not rejected: the least over the shapes."""
+    least = math.inf
+    for i in range(shapes.shape[0]):
+        least = min(least, largest_share(target - log_shares[i], rounds, shapes[i]))
+    return least
+
+
+@kernel
+def residual_of_design(task: Task, evidence: Evidence) -> float:
+    """RSS of the complete initial design, in which every arm is measured once."""
+    total = 0.0
+    for i in range(task.initial.shape[0]):
+        arm = task.initial[i]
+        total += (evidence.sums[arm] - dot(task.arms[arm], evidence.estimate)) ** 2
+    return total
+
+
+@inlined
+def residual_of_measurement(surprise: float, leverage: float) -> float:
+    """What one measurement adds to RSS: (X − ⟨m_t, a⟩)²/(1 − ‖a‖²_{V_t⁻¹}); nothing cancels."""
+    return surprise * surprise / (1.0 - leverage)
+
+
+@kernel
+def largest_eigenvalue(matrix: Matrix, power: Matrix, work: Matrix) -> float:
+    """An upper bound on the largest eigenvalue λ of a positive definite matrix M.
+
+    (tr Mⁿ)^{1/n} lies between λ and d^{1/n}·λ; n = 2⁵ by repeated squaring of M/tr M.
+    """
+    d = matrix.shape[0]
+    trace = 0.0
+    for i in range(d):
+        trace += matrix[i, i]
+    for i in range(d):
+        for j in range(d):
+            power[i, j] = matrix[i, j] / trace
+    log_scale = 0.0  # ln of the factor taken out of the power
+    for _ in range(SQUARINGS):
+        square_trace = 0.0
+        for i in range(d):
+            for j in range(d):
+                work[i, j] = dot(power[i], power[j])
+            square_trace += work[i, i]
+        log_scale = 2.0 * log_scale + math.log(square_trace)
+        for i in range(d):
+            for j in range(d):
+                power[i, j] = work[i, j] / square_trace
+    return trace * math.exp(log_scale / 2.0**SQUARINGS) * (1.0 + 1e-12)
+
+
+@kernel
+def largest_diagonal(matrix: Matrix) -> float:
+    """A lower bound on the largest eigenvalue of a positive definite matrix."""
+    largest = 0.0
+    for i in range(matrix.shape[0]):
+        largest = max(largest, matrix[i, i])
+    return largest
+
+
+class NormalGamma(NamedTuple):
+    """`mixture` for unknown variance: the d-dimensional normal–gamma mixture."""
+
+    clock: Counts  # (1,) 1 once the initial design is folded in
+    residual: Vector  # (1,) RSS at the estimate
+    offsets: Vector  # (levels,) ln 1/δ
+    kappas: Vector  # (scales,)
+    shapes: Vector  # (shapes,) a_i
+    log_shares: Vector  # (shapes,) ln v_i
+    floor: Vector  # (1,) smallest ln|V+κ|/|κ| when last computed; it only grows
+    logdets: Vector  # (scales,) scratch
+    factor: Matrix  # (d, d) scratch
+    work: Matrix  # (d, d) scratch
+    spreads: Vector  # (Z,) scratch
+
+
+def normal_gamma(
+    task: Task, deltas: Sequence[float], shapes: Shapes | None = None
+) -> NormalGamma:
+    """A fresh rule for one run; δ in descending order."""
+    shapes = shapes or Shapes()
+    d = task.arms.shape[1]
+    return NormalGamma(
+        clock=np.zeros(1, np.int64),
+        residual=np.zeros(1),
+        offsets=np.array([math.log(1.0 / delta) for delta in deltas]),
+        kappas=4.0 * d * 16.0 ** np.arange(MIXTURE_SCALES),
+        shapes=np.array(shapes.shapes, float),
+        log_shares=np.log(np.array(shapes.weights, float)),
+        floor=np.zeros(1),
+        logdets=np.zeros(MIXTURE_SCALES),
+        factor=np.zeros((d, d)),
+        work=np.zeros((d, d)),
+        spreads=np.zeros(task.answers.shape[0]),
+    )
+
+
+@inlined
+def observe(state: NormalGamma, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
+    """Take in the measurement that `evidence` has just recorded."""
+    if evidence.clock[READY] == 0:
+        return
+    if state.clock[0] == 0:
+        state.clock[0] = 1
+        state.residual[0] = residual_of_design(task, evidence)
+        return
+    surprise = reward - dot(task.arms[arm], evidence.estimate)
+    state.residual[0] += residual_of_measurement(surprise, evidence.widths[arm])
+
+
+@inlined
+def levels_met(
+    state: NormalGamma, task: Task, evidence: Evidence, z: int, glr: float, done: int
+) -> int:
+    """How many confidence levels answer z has reached; the first `done` are known to be."""
+    met = done
+    rounds = float(evidence.clock[ROUNDS])
+    # ρ ≥ 0 and the old volumes make the share and the e-value larger than they are.
+    share = glr / (state.residual[0] + glr) if glr < math.inf else 1.0
+    best = -math.inf
+    for i in range(state.shapes.shape[0]):
+        best = max(best, log_e_value(share, rounds, state.shapes[i]))
+    if best - 0.5 * state.floor[0] < state.offsets[done]:
+        return met
+    score = mixture_log_e_value(state, task, evidence, z)
+    while met < state.offsets.shape[0] and score > state.offsets[met]:
+        met += 1
+    return met
+
+
+@kernel
+def mixture_log_e_value(state: NormalGamma, task: Task, evidence: Evidence, z: int) -> float:
+    """Logarithm of the e-value against "z is not ε-best", minimised over λ and σ.
+
+    At distance D = ‖m − λ‖²_G, RSS(λ) = RSS + ‖m − λ‖²_V ≤ RSS + (1 + ρ)D with ρ = κ·λ_max(V⁻¹):
+    the share of every λ in the half-space of x is at least D/(RSS + (1 + ρ)D) at D = n²/(yᵀG⁻¹y).
+    """
+    _update_log_determinants(state, evidence)
+    largest = largest_eigenvalue(evidence.inverse, state.factor, state.work)
+    norms, spreads = evidence.norms, state.spreads
+    own = contrast_norms(task.answer_columns, evidence.projected, z, task.c, norms)
+    contrast_norms(evidence.projected, evidence.projected, z, task.c, spreads)
+    rounds = float(evidence.clock[ROUNDS])
+    lowest = math.inf
+    for x in range(norms.shape[0]):
+        if x == z or not norms[x] > SAME * own:
+            continue
+        n = margin(task, evidence.values, z, x)
+        if n <= 0.0:
+            return -math.inf
+        lowest = min(lowest, _log_average(state, n * n, norms[x], spreads[x], rounds, largest))
+    return lowest
+
+
+@kernel
+def _update_log_determinants(state: NormalGamma, evidence: Evidence) -> None:
+    """ln|V + κI| − ln|κI| for every scale."""
+    factor = state.factor
+    d = factor.shape[0]
+    smallest = math.inf
+    for j in range(state.kappas.shape[0]):
+        kappa = state.kappas[j]
+        copy(evidence.matrix, factor)
+        for i in range(d):
+            factor[i, i] += kappa
+        cholesky(factor)
+        state.logdets[j] = log_determinant(factor) - d * math.log(kappa)
+        smallest = min(smallest, state.logdets[j])
+    state.floor[0] = smallest
+
+
+@kernel
+def _log_average(
+    state: NormalGamma,
+    squared_margin: float,
+    norm: float,
+    spread: float,
+    rounds: float,
+    largest: float,
+) -> float:
+    """ln of the average over scales and shapes of exp(φ(s) − ½logdet)."""
+    top, total = -math.inf, 0.0
+    scales = state.kappas.shape[0]
+    for j in range(scales):
+        kappa = state.kappas[j]
+        distance = squared_margin / (norm + kappa * spread)
+        share = distance / (state.residual[0] + (1.0 + kappa * largest) * distance)
+        for i in range(state.shapes.shape[0]):
+            term = log_e_value(share, rounds, state.shapes[i])
+            term += state.log_shares[i] - 0.5 * state.logdets[j]
+            if term > top:
+                total = total * math.exp(top - term) + 1.0
+                top = term
+            else:
+                total += math.exp(term - top)
+    return top + math.log(total / scales)

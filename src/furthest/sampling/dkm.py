@@ -1,0 +1,46 @@
+"""DKM: the game of best-answer identification without regard to the arms' linear structure.
+
+Degenne, Koolen & Ménard (2019), "Non-Asymptotic Pure Exploration by Solving Games", algorithm 1:
+as LinGame, but the uncertainty about an arm counts its own pulls only.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from furthest.kernels.evidence import Evidence
+from furthest.kernels.game import GreedyGame, greedy_game, play
+from furthest.kernels.jit import inlined
+from furthest.kernels.linalg import Vector
+from furthest.kernels.stopping import Stopping
+from furthest.kernels.task import Task
+from furthest.sampling.rule import Rule
+
+
+class Dkm(NamedTuple):
+    """The state of the game."""
+
+    game: GreedyGame
+    widths: Vector  # (K,) 1/N_a
+
+
+def start(task: Task) -> Dkm:
+    """The state before the first round."""
+    return Dkm(greedy_game(task), np.zeros(task.arms.shape[0]))
+
+
+@inlined
+def choose(rule: Dkm, task: Task, evidence: Evidence, stopping: Stopping) -> int:
+    """One round of the game, with slack 2 ln t / N_a."""
+    for a in range(rule.widths.shape[0]):
+        rule.widths[a] = 1.0 / evidence.counts[a]
+    return play(rule.game, task, evidence, rule.widths)
+
+
+RULE = Rule(
+    name="dkm",
+    start=start,
+    choose=choose,
+    source="Degenne, Koolen & Ménard (2019), algorithm 1 (DKM)",
+    optimality="asymptotically optimal for unstructured arms and ε = 0; slow for linear ones",
+)

@@ -1,0 +1,52 @@
+"""LinGapE: tell the greedy answer from the one that may still beat it by most.
+
+Xu, Honda & Sugiyama (2018), "A Fully Adaptive Algorithm for Pure Exploration in Linear Bandits",
+algorithm 1, in its greedy version: the arm after which the difference of the two is known best.
+"""
+
+from typing import NamedTuple
+
+from furthest.kernels.answers import greedy_answer
+from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.greedy_design import Design, best_arm, consider_difference, design
+from furthest.kernels.jit import inlined
+from furthest.kernels.linalg import fill
+from furthest.kernels.original import rival
+from furthest.kernels.stopping import Stopping
+from furthest.kernels.task import Task
+from furthest.kernels.thresholds import width
+from furthest.sampling.rule import Rule
+
+
+class Lingape(NamedTuple):
+    """Work arrays only: every round starts from the evidence."""
+
+    plan: Design
+
+
+def start(task: Task) -> Lingape:
+    """The state before the first round."""
+    return Lingape(design(task))
+
+
+@inlined
+def choose(rule: Lingape, task: Task, evidence: Evidence, stopping: Stopping) -> int:
+    """argmin over arms of ‖z − x‖_{(V + aaᵀ)⁻¹}, z greedy and x its rival."""
+    rounds = evidence.clock[ROUNDS]
+    last = stopping.threshold.offsets.shape[0] - 1
+    z = greedy_answer(evidence.values)
+    x, _ = rival(task, evidence, z, width(stopping.threshold, rounds, last))
+    fill(rule.plan.worst, 0.0)
+    if x >= 0:
+        consider_difference(rule.plan, task, evidence, z, x)
+    return best_arm(rule.plan.worst, evidence.counts)
+
+
+RULE = Rule(
+    name="lingape",
+    start=start,
+    choose=choose,
+    source="Xu, Honda & Sugiyama (2018), algorithm 1 (LinGapE), greedy version",
+    optimality="none proven for the greedy version; often the best in practice",
+    depends_on_delta=True,
+)

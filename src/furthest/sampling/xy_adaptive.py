@@ -1,0 +1,90 @@
+"""𝒳𝒴-Adaptive: the greedy 𝒳𝒴 design in phases, on the answers that may still be the best.
+
+Soare, Lazaric & Munos (2014), "Best-Arm Identification in Linear Bandits", algorithm 𝒳𝒴-Adaptive.
+They discard the data of earlier phases; here, as in Jourdan & Degenne (2022), data are kept.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from furthest.errors import StrategyError
+from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.greedy_design import Design, best_arm, consider_differences, design
+from furthest.kernels.jit import inlined
+from furthest.kernels.linalg import Counts, Vector, fill
+from furthest.kernels.original import Mask, eliminate
+from furthest.kernels.stopping import Stopping
+from furthest.kernels.task import Task
+from furthest.kernels.thresholds import width
+from furthest.sampling.rule import Rule
+
+# Positions in XYAdaptive.phase.
+SPREAD = 0  # ρ: the largest ‖y‖²_{V⁻¹} over differences of active answers, after the last pull
+GOAL = 1  # the phase ends once ρ/t is below this
+
+# Answers left over at the end of a phase; −1 in `survivor` while there are several.
+NONE = -1
+
+
+class XYAdaptive(NamedTuple):
+    """The design, the active answers and the phase."""
+
+    alpha: float  # how far ρ/t must fall in a phase
+    plan: Design
+    active: Mask  # (Z,)
+    phase: Vector  # (2,) see the positions above
+    survivor: Counts  # (1,) the only answer not eliminated when the last phase ended, or −1
+
+
+def start(task: Task, *, alpha: float = 0.1) -> XYAdaptive:
+    """The state before the first round: all answers active, ρ = 1 after the initial pulls."""
+    if not 0 < alpha < 1:
+        raise StrategyError(f"alpha of xy-adaptive must be between 0 and 1, not {alpha:g}")
+    return XYAdaptive(
+        alpha=float(alpha),
+        plan=design(task),
+        active=np.ones(task.answers.shape[0], np.bool_),
+        phase=np.array([math.inf, alpha / task.initial.shape[0]]),
+        survivor=np.array([NONE]),
+    )
+
+
+@inlined
+def choose(rule: XYAdaptive, task: Task, evidence: Evidence, stopping: Stopping) -> int:
+    """argmin over arms of max over pairs of active answers of ‖z − x‖²_{(V + aaᵀ)⁻¹}."""
+    progress = rule.phase[SPREAD] / evidence.clock[ROUNDS]
+    if progress < rule.phase[GOAL]:
+        rule.phase[GOAL] = rule.alpha * progress
+        _next_phase(rule, task, evidence, stopping)
+    consider_differences(rule.plan, task, evidence, rule.active)
+    arm = best_arm(rule.plan.worst, evidence.counts)
+    rule.phase[SPREAD] = rule.plan.worst[arm]
+    return arm
+
+
+@inlined
+def _next_phase(rule: XYAdaptive, task: Task, evidence: Evidence, stopping: Stopping) -> None:
+    """Renew the active answers; all of them where fewer than two are left, but nobody stopped."""
+    active = rule.active
+    last = stopping.threshold.offsets.shape[0] - 1
+    bound = width(stopping.threshold, evidence.clock[ROUNDS], last)
+    survivors = eliminate(task, evidence, bound, active)
+    rule.survivor[0] = NONE
+    if survivors < 2:
+        for z in range(active.shape[0]):
+            if active[z]:
+                rule.survivor[0] = z
+            active[z] = True
+    fill(rule.plan.bounds, math.inf)
+
+
+RULE = Rule(
+    name="xy-adaptive",
+    start=start,
+    choose=choose,
+    source="Soare, Lazaric & Munos (2014), algorithm 𝒳𝒴-Adaptive, data kept between phases",
+    optimality="none proven with data kept between phases",
+    depends_on_delta=True,
+)

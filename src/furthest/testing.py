@@ -1,0 +1,169 @@
+"""Conformance suite for sampling rules: yours as well as the package's own.
+
+    from furthest.testing import INSTANCES, check_rule
+
+    @pytest.mark.parametrize("instance", INSTANCES.values(), ids=INSTANCES)
+    def test_my_rule(instance):
+        check_rule(my_rule, instance)
+
+Each check raises AssertionError with a sentence that says what was violated.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from furthest import engine
+from furthest.instances import Instance, hard, random
+from furthest.kernels.evidence import ROUNDS
+from furthest.problem import Problem
+from furthest.sampling.rule import Rule
+from furthest.simulation import simulate
+from furthest.strategy import Strategy
+
+ROUNDS_CHECKED = 120
+
+
+def _instance(name: str, arms: Any, mu: Any, answers: Any = None, **question: Any) -> Instance:
+    return Instance(name, Problem(arms, answers, **question), np.asarray(mu, float))
+
+
+def _instances() -> Iterator[Instance]:
+    """Tiny problems of many shapes."""
+    rng = np.random.default_rng(1)
+    plane, space = rng.standard_normal((5, 2)), rng.standard_normal((6, 3))
+    yield Instance("K = Z", hard().problem, hard().truth)
+    yield Instance("K = Z, additive", hard(notion="additive").problem, hard().truth)
+    yield Instance("K < Z", hard(arms="basis").problem, hard().truth)
+    yield _instance("K > Z", space, [1, 0.5, 0], space[:3], eps=0.1)
+    yield _instance("duplicate arms", [[1, 0], [1, 0], [0, 1], [0, 1]], [1, 0.2], eps=0.1)
+    yield _instance("d = 1", [[1.0], [0.5], [-0.3]], [1], eps=0.1)
+    yield _instance("d = K", np.eye(4), [1, 0.6, 0.3, 0], eps=0.1)
+    yield _instance("outside the arms", np.eye(2), [1, 0.5], plane, eps=0.2)
+    yield _instance("ε large", np.eye(3), [1, 0.9, 0.8], eps=5.0)
+    yield _instance("tied answers", np.eye(3), [1, 1, 0], eps=0.3)
+    yield _instance("wide scales", np.diag([1e-2, 1.0, 1e2]), [1, 1, 1e-2], eps=0.2)
+    yield Instance("random", random(d=3, arms=6, seed=2).problem, random(d=3, arms=6, seed=2).truth)
+
+
+INSTANCES: dict[str, Instance] = {instance.name: instance for instance in _instances()}
+
+# Two far apart, so that every sound strategy stops soon.
+EASY = _instance("easy", np.eye(2), [3, 0], eps=0.5)
+
+# The second answer is worse than ε by 10⁻⁴: only luck can tell, and it may help with chance δ.
+BARELY_WRONG = _instance("barely wrong", np.eye(2), [0.2001, 0], eps=0.2)
+
+
+def check_rule(
+    rule: str | Rule, instance: Instance, options: Mapping[str, Any] | None = None
+) -> None:
+    """All checks that hold on every instance."""
+    strategy = Strategy(rule, options=options or {})
+    check_rounds(strategy, instance)
+    check_reproducible(strategy, instance)
+
+
+def check_rounds(strategy: Strategy, instance: Instance) -> None:
+    """Round by round, in Python: legal arms, counts, weights, tracking, no NaN."""
+    task = instance.problem.task
+    truth = instance.problem.whiten(instance.truth)
+    evidence, stopping, state = strategy.prepare(task, [1e-9], truth)()
+    rng = np.random.default_rng(0)
+    choose = _plain(strategy.rule.choose)
+    arms = len(task.arms)
+    for t in range(ROUNDS_CHECKED):
+        met, _, arm = engine.preamble(task, evidence, stopping, rng)
+        if met:
+            return
+        if arm < 0:
+            arm = choose(state, task, evidence, stopping)
+            check_state(state, arms, evidence.counts)
+        assert 0 <= arm < arms, f"round {t}: there is no arm {arm}"
+        reward = float(task.arms[arm] @ truth + rng.standard_normal())
+        engine.record(task, evidence, stopping, int(arm), reward)
+        assert evidence.counts.sum() == evidence.clock[ROUNDS] == t + 1, "pulls must sum to t"
+
+
+def check_state(state: Any, arms: int, counts: NDArray[np.int64]) -> None:
+    """No NaN anywhere; what is called weights is a distribution; what is called W is tracked."""
+    for name, array in _arrays(state):
+        assert not np.isnan(array).any(), f"{name} has NaN entries"
+    weights = getattr(state, "weights", None)
+    if weights is not None:
+        assert (weights >= 0).all(), f"negative weights: {weights}"
+        assert math.isclose(weights.sum(), 1, abs_tol=1e-9), f"weights sum to {weights.sum()}"
+    cumulative = getattr(state, "cumulative", None)
+    if cumulative is not None and getattr(state, "tracking", 0) == 0:
+        # C-tracking (Degenne, Shao & Koolen 2020, theorem 6): −ln K ≤ N − W ≤ 1; W is one ahead.
+        lead = counts - cumulative
+        assert lead.max() <= 1 + 1e-6, f"some arm is {lead.max()} ahead of its target"
+        assert lead.min() >= -math.log(arms) - 1 - 1e-6, f"some arm is {-lead.min()} behind"
+
+
+def check_reproducible(strategy: Strategy, instance: Instance) -> None:
+    """Same seed, same run; and, for a compiled rule, the same run step by step in Python."""
+    first, again = (_trajectory(strategy, instance) for _ in range(2))
+    assert (first == again).all(), "the same seed gave two different runs"
+    if strategy.rule.compiled:
+        rule = strategy.rule
+        plain = Rule(rule.name, rule.start, _plain(rule.choose), compiled=False)
+        stepwise = Strategy(plain, options=strategy.options)
+        assert (first == _trajectory(stepwise, instance)).all(), (
+            "compiled and interpreted runs make different decisions"
+        )
+
+
+def check_stops(rule: str | Rule, options: Mapping[str, Any] | None = None) -> None:
+    """On an easy problem every run stops, with the right answer."""
+    results = simulate(
+        EASY.problem, EASY.truth, Strategy(rule, options=options or {}), 0.05, 50, max_rounds=5000
+    )
+    assert results.stopped.all(), f"{(~results.stopped).sum()} of 50 runs did not stop"
+    assert (~results.correct).sum() <= 10, "far more errors than δ = 5 % allows"
+
+
+def check_errors(
+    rule: str | Rule, options: Mapping[str, Any] | None = None, runs: int = 200
+) -> None:
+    """Where the wrong answer is wrong by a hair, errors stay below δ (up to four deviations)."""
+    delta = 0.1
+    results = simulate(
+        BARELY_WRONG.problem,
+        BARELY_WRONG.truth,
+        Strategy(rule, options=options or {}),
+        delta,
+        runs,
+        max_rounds=2000,
+    )
+    wrong = int((results.stopped & ~results.correct).sum())
+    allowed = delta * runs + 4 * math.sqrt(delta * (1 - delta) * runs)
+    assert wrong <= allowed, f"{wrong} errors in {runs} runs; δ = {delta} allows {allowed:.0f}"
+
+
+def _plain(choose: Callable[..., int]) -> Callable[..., int]:
+    """The Python function behind a kernel."""
+    plain: Callable[..., int] = getattr(choose, "py_func", choose)
+    return plain
+
+
+def _trajectory(strategy: Strategy, instance: Instance) -> NDArray[np.int64]:
+    """Pulls per arm of a few runs cut off at rounds 40, 80 and 120."""
+    return np.array(
+        [
+            simulate(instance.problem, instance.truth, strategy, 1e-9, 2, max_rounds=rounds).pulls
+            for rounds in (ROUNDS_CHECKED // 3, 2 * ROUNDS_CHECKED // 3, ROUNDS_CHECKED)
+        ]
+    )
+
+
+def _arrays(state: Any, path: str = "state") -> Iterator[tuple[str, NDArray[Any]]]:
+    """All float arrays of a nested NamedTuple, by name."""
+    for name, value in zip(state._fields, state, strict=True):
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            yield f"{path}.{name}", value
+        elif hasattr(value, "_fields"):
+            yield from _arrays(value, f"{path}.{name}")
