@@ -24,8 +24,8 @@ from furthest.errors import FileError, InputError, nearest_name, pick
 from furthest.instances import GENERATORS, Instance
 from furthest.problem import Notion, Problem
 
-FIELDS = ("arms", "answers", "eps", "notion", "sigma", "arm_names", "answer_names", "mu")
-SETTINGS = ("eps", "notion", "sigma", "mu")
+FIELDS = ("arms", "answers", "eps", "notion", "sigma", "bounds", "arm_names", "answer_names", "mu")
+SETTINGS = ("eps", "notion", "sigma", "bounds", "mu")
 ROLES = {"arm": (True, False), "answer": (False, True), "both": (True, True)}
 
 Data = dict[str, Any]
@@ -46,6 +46,8 @@ def read_instance(path: Path, given: Data | None = None) -> Instance:
             raise FileError(f"{path}: unknown entry {key!r}; {nearest_name(key, FIELDS)}")
     if "arms" not in data:
         raise FileError(f"{path}: there are no arms")
+    if "sigma" in (given or {}):
+        data.pop("bounds", None)
     mu = data.pop("mu", None)
     return Instance(path.name, Problem(**data), None if mu is None else np.asarray(mu, float))
 
@@ -62,7 +64,7 @@ def write_problem(problem: Problem, path: str | Path, mu: Any = None) -> None:
     data: Data = {
         "eps": problem.eps,
         "notion": problem.notion,
-        "sigma": problem.sigma,
+        "sigma": "unknown" if problem.sigma is None else problem.sigma,
         "arms": problem.arms,
         "arm_names": problem.arm_names,
     }
@@ -160,7 +162,7 @@ def find_instance(
     *,
     eps: float | None = None,
     notion: Notion | None = None,
-    sigma: float | None = None,
+    sigma: float | str | None = None,
     mu: list[float] | None = None,
 ) -> Instance:
     """The instance that INSTANCE on a command line means: a generator or a problem file."""

@@ -129,6 +129,10 @@ CONFLICTS = (
         "an e-value is no width: gap and elimination need the threshold theory or paper",
     ),
     Conflict(
+        {"sigma": ("unknown",), "threshold": ("theory", "paper")},
+        "for unknown σ only mixture and top-wrong have a version",
+    ),
+    Conflict(
         {"stopping": ("top-wrong",), "threshold": ("theory", "paper")},
         "top-wrong is a test of its own and uses no threshold of the GLR",
     ),

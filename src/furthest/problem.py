@@ -36,13 +36,16 @@ class Problem:
     A measurement of arm a returns ⟨μ, a⟩ plus σ-sub-Gaussian noise, for an unknown μ. An answer z
     is ε-best if ⟨μ, z⟩ ≥ max⟨μ, x⟩ − ε (additive) or ⟨μ, z⟩ ≥ (1 − ε) max⟨μ, x⟩ (multiplicative,
     for a positive maximum). The answers are the arms unless given.
+
+    σ may be unknown (`sigma=None`): then the noise must be Gaussian. For rewards within `bounds`
+    (a, b), yes/no outcomes with (0, 1) among them, σ = (b − a)/2 is derived, by Hoeffding's lemma.
     """
 
     arms: NDArray[np.float64]
     answers: NDArray[np.float64]
     eps: float
     notion: Notion
-    sigma: float
+    sigma: float | None
     arm_names: tuple[str, ...]
     answer_names: tuple[str, ...]
 
@@ -52,8 +55,9 @@ class Problem:
         answers: ArrayLike | None = None,
         eps: float = 0.05,
         notion: Notion = "additive",
-        sigma: float = 1.0,
+        sigma: float | None = 1.0,
         *,
+        bounds: tuple[float, float] | None = None,
         arm_names: Sequence[str] | None = None,
         answer_names: Sequence[str] | None = None,
     ) -> None:
@@ -73,7 +77,7 @@ class Problem:
             "answers": answer_rows,
             "eps": _number(eps, "ε", EpsilonError),
             "notion": notion,
-            "sigma": _number(sigma, "σ", SigmaError),
+            "sigma": _sigma(sigma, bounds),
             "arm_names": _names(arm_names, len(arm_rows), "arm"),
             "answer_names": _names(
                 answer_names, len(answer_rows), "arm" if answers is None else "answer"
@@ -90,8 +94,6 @@ class Problem:
             raise ProblemError(
                 f"unknown notion {self.notion!r}; {nearest_name(str(self.notion), NOTIONS)}"
             )
-        if self.sigma <= 0:
-            raise SigmaError(f"σ must be positive, not {self.sigma:g}")
         if self.notion == "additive" and self.eps < 0:
             raise EpsilonError(f"ε must be at least 0 for the additive notion, not {self.eps:g}")
         if self.notion == "multiplicative" and not 0 <= self.eps < 1:
@@ -159,17 +161,22 @@ class Problem:
             answer_columns=np.ascontiguousarray(answers.T),
             outer=np.ascontiguousarray(arms[:, rows] * arms[:, columns]),
             c=1.0 if additive else 1.0 - self.eps,
-            e=self.eps / self.sigma if additive else 0.0,
+            e=self.eps / self.unit if additive else 0.0,
             initial=np.arange(len(arms)),
         )
 
+    @property
+    def unit(self) -> float:
+        """In what the kernels count rewards: σ, or 1 where σ is unknown."""
+        return 1.0 if self.sigma is None else self.sigma
+
     def whiten(self, mu: ArrayLike) -> NDArray[np.float64]:
         """The parameter in the coordinates (and reward units) of `task`."""
-        return np.asarray(np.linalg.pinv(self._basis) @ self._parameter(mu) / self.sigma)
+        return np.asarray(np.linalg.pinv(self._basis) @ self._parameter(mu) / self.unit)
 
     def unwhiten(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
         """From the coordinates of `task` back to the user's: the estimate of least norm."""
-        return np.asarray(self._basis @ estimate * self.sigma)
+        return np.asarray(self._basis @ estimate * self.unit)
 
     def near_best(self, mu: ArrayLike) -> NDArray[np.bool_]:
         """Which answers are ε-best under μ."""
@@ -222,6 +229,21 @@ def _number(value: Any, what: str, error: type[ProblemError]) -> float:
         raise error(f"{what} must be a number, not {value!r}") from None
     if not np.isfinite(number):
         raise error(f"{what} must be finite, not {number}")
+    return number
+
+
+def _sigma(sigma: Any, bounds: tuple[float, float] | None) -> float | None:
+    """σ as given, unknown, or derived from bounds."""
+    if bounds is not None:
+        low, high = (_number(bound, "a bound", SigmaError) for bound in bounds)
+        if not low < high:
+            raise SigmaError(f"the bounds must be in ascending order, not ({low:g}, {high:g})")
+        return (high - low) / 2
+    if sigma is None or sigma == "unknown":
+        return None
+    number = _number(sigma, "σ", SigmaError)
+    if number <= 0:
+        raise SigmaError(f"σ must be positive, not {number:g}")
     return number
 
 

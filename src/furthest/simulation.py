@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,7 @@ class Job(NamedTuple):
     """Everything a worker needs; small enough to send with every chunk."""
 
     task: Task
+    sigma_known: bool
     truth: NDArray[np.float64]  # (d,) μ in the task's coordinates
     means: NDArray[np.float64]  # (K,) ⟨μ, a⟩/σ
     strategy: Strategy
@@ -68,10 +70,13 @@ def simulate(
     seed: int = 0,
     jobs: int = 1,
     *,
+    noise: float = 1.0,
     max_rounds: int = MAX_ROUNDS,
     progress: Advance | None = None,
 ) -> Results:
     """Simulate `runs` runs with Gaussian noise of standard deviation `problem.sigma`.
+
+    Where σ is unknown the standard deviation is `noise`, and no rule is told.
 
     Several δ are served by one trajectory where the sampling rule does not depend on δ. A run that
     has not stopped after `max_rounds` measurements is reported as unstopped. Ctrl-C returns the
@@ -81,12 +86,15 @@ def simulate(
     levels = (delta,) if isinstance(delta, int | float) else tuple(delta)
     _check(levels, runs, jobs, max_rounds)
     strategy.check_levels(levels)
-    strategy.check_notion(problem.notion)
+    strategy.check_question(problem.notion, "unknown" if problem.sigma is None else "known")
     near_best = problem.near_best(mu)
     order = np.argsort([-level for level in levels], kind="stable")
-    task, truth = problem.task, problem.whiten(mu)
+    # In units of the true σ the noise is standard normal; tests for unknown σ have no unit.
+    told = problem if problem.sigma is not None else replace(problem, sigma=noise)
+    task, truth = told.task, told.whiten(mu)
     job = Job(
         task=task,
+        sigma_known=problem.sigma is not None,
         truth=truth,
         means=task.arms @ truth,
         strategy=strategy,
@@ -105,7 +113,7 @@ def simulate(
 
     return Results(
         problem=problem,
-        strategy=strategy.describe(),
+        strategy=strategy.describe() | {"guarantee": strategy.guarantee_for(problem)},
         delta=tuple(levels) if isinstance(delta, Sequence) else levels[0],
         seed=seed,
         stopping_times=arrange(done.times),
@@ -153,7 +161,8 @@ def warm_up(job: Job) -> None:
 
 def _ready(job: Job) -> tuple[Callable[[], Start], Loop]:
     """How to start a run, and the loop that runs this strategy's rule."""
-    start, rule = job.strategy.prepare(job.task, job.deltas, job.truth), job.strategy.rule
+    rule = job.strategy.rule
+    start = job.strategy.prepare(job.task, job.deltas, job.truth, sigma_known=job.sigma_known)
     if not rule.compiled:
         return start, engine.interpreted(rule.choose)
     state = type(start().rule)

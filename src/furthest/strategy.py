@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from furthest.kernels.schedules import Schedule
     from furthest.kernels.stopping import Stopping
     from furthest.kernels.task import Task
+    from furthest.problem import Problem
 
 # In the order of the codes in kernels/schedules.py.
 MODES = ("every", "sticky", "lazy")
@@ -60,13 +61,14 @@ class Strategy:
         pick(self.threshold, parts.THRESHOLDS, "threshold")
         pick(self.tracking, parts.TRACKINGS, "tracking")
         parse_schedule(self.schedule)
-        self.check_notion("")
+        self.check_question("", "")
 
-    def check_notion(self, notion: str) -> None:
+    def check_question(self, notion: str, sigma: str) -> None:
         """Refuse unsound and pointless combinations; `parts` holds them as data."""
         axes = ("candidate", "stopping", "threshold", "schedule")
         choices = {axis: getattr(self, axis) for axis in axes}
-        reason = parts.conflict(choices | {"sampling": self.name, "notion": notion})
+        choices |= {"sampling": self.name, "notion": notion, "sigma": sigma}
+        reason = parts.conflict(choices)
         if reason:
             raise StrategyError(reason)
 
@@ -86,6 +88,12 @@ class Strategy:
         return (
             parts.STOPPINGS[self.stopping].guarantee or parts.THRESHOLDS[self.threshold].guarantee
         )
+
+    def guarantee_for(self, problem: "Problem") -> str:
+        """The same for a problem: an unknown σ needs Gaussian noise."""
+        if problem.sigma is None:
+            return self.guarantee.replace("sub-Gaussian noise", "Gaussian noise of unknown σ")
+        return self.guarantee
 
     def describe(self) -> dict[str, Any]:
         """The strategy as plain data."""
@@ -112,7 +120,12 @@ class Strategy:
             )
 
     def prepare(
-        self, task: "Task", deltas: Sequence[float], truth: "Vector | None" = None
+        self,
+        task: "Task",
+        deltas: Sequence[float],
+        truth: "Vector | None" = None,
+        *,
+        sigma_known: bool = True,
     ) -> Callable[[], Start]:
         """A function that returns a fresh `Start` for every run; δ in descending order.
 
@@ -126,7 +139,7 @@ class Strategy:
 
         candidate = CANDIDATES.index(self.candidate)
         form = _threshold_form(self.threshold, task, deltas)
-        test = self._test(task, deltas)
+        test = self._test(task, deltas, sigma_known)
         schedule = parse_schedule(self.schedule)
         rule, options = self.rule, self._checked_options(truth)
 
@@ -137,13 +150,16 @@ class Strategy:
 
         return start
 
-    def _test(self, task: "Task", deltas: Sequence[float]) -> Callable[[], Any]:
+    def _test(self, task: "Task", deltas: Sequence[float], sigma_known: bool) -> Callable[[], Any]:
         """How to make a fresh stopping test."""
         from furthest.kernels.judging import ELIMINATION_TEST, GAP_TEST, GLR_TEST, ByThreshold
+        from furthest.kernels.normal_gamma import Shapes, normal_gamma
         from furthest.kernels.topwrong import top_wrong
 
         if self.stopping == "top-wrong":
-            return lambda: top_wrong(task, deltas)
+            return lambda: top_wrong(task, deltas, shapes=None if sigma_known else Shapes())
+        if not sigma_known:
+            return lambda: normal_gamma(task, deltas)
         kinds = {"glr": GLR_TEST, "gap": GAP_TEST, "elimination": ELIMINATION_TEST}
         return lambda: ByThreshold(kinds[self.stopping])
 

@@ -28,7 +28,8 @@ NotionName = Annotated[
     typer.Option(help="additive or multiplicative.", show_default="the instance's own"),
 ]
 Sigma = Annotated[
-    float | None, typer.Option(help="Standard deviation of the noise.", show_default="1")
+    str | None,
+    typer.Option(help="Standard deviation of the noise, or `unknown`.", show_default="1"),
 ]
 Mu = Annotated[str | None, typer.Option(help="True parameter, comma-separated.", metavar="X,Y,…")]
 Delta = Annotated[
@@ -57,7 +58,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 
 
 def find_instance(
-    text: str, eps: float | None, notion: str | None, sigma: float | None, mu: str | None
+    text: str, eps: float | None, notion: str | None, sigma: str | None, mu: str | None
 ) -> Any:
     """The instance that the command line means."""
     from furthest import files
@@ -140,7 +141,8 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
 def print_problem(console: "Console", instance: Any) -> None:
     """One line: which instance, how many arms, what is asked."""
     problem = instance.problem
+    sigma = "unknown" if problem.sigma is None else f"{problem.sigma:g}"
     console.print(
         f"[bold]{instance.name}[/bold]  {problem.notion} ε = {problem.eps:g}, "
-        f"σ = {problem.sigma:g}, {len(problem.arms)} arms, {len(problem.answers)} answers"
+        f"σ = {sigma}, {len(problem.arms)} arms, {len(problem.answers)} answers"
     )

@@ -57,7 +57,8 @@ DENSE = 3e6
 WARM_UP = 12
 SOFTNESS = 8.0
 GENERATIONS = 60
-OUTSIDE = 5.0
+OUTSIDE = 50.0
+OVERLOOKED = 0.1
 # Share of the gap that the iteration aims at, so that the recheck stays within the whole.
 MARGIN = 0.95
 # Relative gap down to which an iterate counts as centred enough for a warm start.
@@ -1073,6 +1074,8 @@ def _drop_outsiders(work: Workspace, k: int, n: int, gap: float) -> tuple[int, i
     The basis of the arms stays, without which V_w could become singular.
     """
     full, p = work.everything, work.interior
+    # Late dropouts would only come back: their absence moves the solution by more than the gap.
+    margin = OUTSIDE * max(gap, 1e-3)
     upper, lower = 0.0, math.inf
     for j in range(k):
         upper = max(upper, full.arm[LOAD, work.arms[j]])
@@ -1081,7 +1084,7 @@ def _drop_outsiders(work: Workspace, k: int, n: int, gap: float) -> tuple[int, i
     arms = 0
     for j in range(k):
         a = work.arms[j]
-        if j >= full.arms.shape[0] and full.arm[LOAD, a] < (1.0 - OUTSIDE * gap) * upper:
+        if j >= full.arms.shape[0] and full.arm[LOAD, a] < (1.0 - margin) * upper:
             work.has_arm[a] = 0
             continue
         work.arms[arms] = a
@@ -1090,7 +1093,7 @@ def _drop_outsiders(work: Workspace, k: int, n: int, gap: float) -> tuple[int, i
     alternatives = 0
     for j in range(n):
         x = work.alternatives[j]
-        if full.alternative[F, x] > (1.0 + OUTSIDE * gap) * lower:
+        if full.alternative[F, x] > (1.0 + margin) * lower:
             work.has_alternative[x] = 0
             continue
         work.alternatives[alternatives] = x
@@ -1151,11 +1154,12 @@ def _generate(work: Workspace, k_all: int, n_all: int, warm: bool) -> tuple[floa
         for j in range(n):
             lowest = min(lowest, alternative[F, work.alternatives[j]])
         k, n = _drop_outsiders(work, k, n, gap)
+        highest *= 1.0 + OVERLOOKED * gap
         new_k = _select(arm[LOAD], k_all, highest, 2 * d, work.arms, work.has_arm, k)
         for j in range(k, new_k):
             p.arm[CENTRED_W, j] = 0.0
         k = new_k
-        least = -lowest
+        least = -lowest * (1.0 - OVERLOOKED * gap)
         most = d
     _copy(arm[W], k_all, arm[BEST_W])
     _copy(arm[W], k_all, arm[BEST_QW])

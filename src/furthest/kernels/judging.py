@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 from numba.extending import overload
 
+from furthest.kernels import normal_gamma
 from furthest.kernels.evidence import ROUNDS, Evidence
 from furthest.kernels.jit import inlined
+from furthest.kernels.normal_gamma import NormalGamma
 from furthest.kernels.original import rival
 from furthest.kernels.task import Task
 from furthest.kernels.thresholds import Threshold, levels_met, width
@@ -70,12 +72,35 @@ def judge_top_wrong(
 
 
 @inlined
+def judge_normal_gamma(
+    test: NormalGamma,
+    threshold: Threshold,
+    task: Task,
+    evidence: Evidence,
+    z: int,
+    glr: float,
+    done: int,
+    survivor: int,
+) -> int:
+    """The mixture for unknown σ."""
+    return normal_gamma.levels_met(test, task, evidence, z, glr, done)
+
+
+@inlined
 def _forget(test: ByThreshold, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
     """Nothing to take in."""
 
 
-_JUDGES: dict[type, Any] = {ByThreshold: judge_by_threshold, TopWrong: judge_top_wrong}
-_WITNESSES: dict[type, Any] = {ByThreshold: _forget, TopWrong: observe}
+_JUDGES: dict[type, Any] = {
+    ByThreshold: judge_by_threshold,
+    TopWrong: judge_top_wrong,
+    NormalGamma: judge_normal_gamma,
+}
+_WITNESSES: dict[type, Any] = {
+    ByThreshold: _forget,
+    TopWrong: observe,
+    NormalGamma: normal_gamma.observe,
+}
 
 
 def judge(
