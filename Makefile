@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow lint format bench clean
+.PHONY: demo test test-slow lint format tables bench clean
 
 demo: $(READY)
 	$(BIN)/furthest demo
@@ -24,6 +24,9 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+tables: $(READY)
+	$(BIN)/python benchmarks/tables.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py

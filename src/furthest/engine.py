@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from furthest.kernels.evidence import READY, ROUNDS, Evidence
 from furthest.kernels.evidence import record as take_in
-from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.jit import kernel, spliced
 from furthest.kernels.judging import witness
 from furthest.kernels.linalg import Counts, Vector
 from furthest.kernels.stopping import ANSWER, MET, Stopping, assess
@@ -35,7 +35,7 @@ def choose(rule: Any, task: Task, evidence: Evidence, stopping: Stopping) -> int
     return _choosers[type(rule)](rule, task, evidence, stopping)
 
 
-@overload(choose)
+@overload(choose, inline="always")
 def _choose_compiled(rule: Any, task: Any, evidence: Any, stopping: Any) -> Chooser:
     chosen = _choosers[rule.instance_class]
 
@@ -45,7 +45,7 @@ def _choose_compiled(rule: Any, task: Any, evidence: Any, stopping: Any) -> Choo
     return implementation
 
 
-@inlined
+@spliced
 def preamble(
     task: Task, evidence: Evidence, stopping: Stopping, rng: Generator
 ) -> tuple[int, int, int]:
@@ -58,7 +58,7 @@ def preamble(
     return met, stopping.state[ANSWER], -1
 
 
-@inlined
+@spliced
 def decide(
     task: Task, evidence: Evidence, stopping: Stopping, rule: Any, rng: Generator
 ) -> tuple[int, int, int]:
@@ -73,7 +73,7 @@ def decide(
     return met, answer, choose(rule, task, evidence, stopping)
 
 
-@inlined
+@spliced
 def record(task: Task, evidence: Evidence, stopping: Stopping, arm: int, reward: float) -> None:
     """Take in one measurement (reward in units of σ)."""
     take_in(task, evidence, arm, reward)

@@ -32,7 +32,7 @@ def exact_furthest(held: Any, task: Task, values: Vector) -> int:
     return furthest_answer(held, task.arms, task.answers, values, task.c, task.e)
 
 
-@overload(exact_furthest)
+@overload(exact_furthest, inline="always")
 def _exact_furthest_compiled(held: Any, task: Any, values: Any) -> Any:
     if held.instance_class is NoOracle:
 

@@ -79,6 +79,15 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, forceinline=True)
 
 
+def spliced(function: Callable[P, R]) -> Callable[P, R]:
+    """A thin kernel that is merged into its callers before they are compiled.
+
+    Each level of kernels compiles all levels below once more; the outer ones would compile
+    everything again and again.
+    """
+    return _compiled(function, inline="always")
+
+
 def uncached(function: Callable[P, R]) -> Callable[P, R]:
     """A kernel without the disk cache."""
     return cast("Callable[P, R]", _njit(**OPTIONS)(function))
@@ -89,7 +98,7 @@ def is_own(function: Callable[..., Any]) -> bool:
     return function.__module__.startswith("furthest.")
 
 
-def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
+def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     dispatcher = _njit(**OPTIONS, **options)(function)
     if is_own(function) and not _config.DISABLE_JIT:
         # Numba has no public way to choose the cache of one function.

@@ -10,7 +10,7 @@ from numba.extending import overload
 
 from furthest.kernels import normal_gamma
 from furthest.kernels.evidence import ROUNDS, Evidence
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import spliced
 from furthest.kernels.normal_gamma import NormalGamma
 from furthest.kernels.original import rival
 from furthest.kernels.task import Task
@@ -29,7 +29,7 @@ class ByThreshold(NamedTuple):
     kind: int
 
 
-@inlined
+@spliced
 def judge_by_threshold(
     test: ByThreshold,
     threshold: Threshold,
@@ -54,7 +54,7 @@ def judge_by_threshold(
     return done
 
 
-@inlined
+@spliced
 def judge_top_wrong(
     test: TopWrong,
     threshold: Threshold,
@@ -71,7 +71,7 @@ def judge_top_wrong(
     return done
 
 
-@inlined
+@spliced
 def judge_normal_gamma(
     test: NormalGamma,
     threshold: Threshold,
@@ -86,7 +86,7 @@ def judge_normal_gamma(
     return normal_gamma.levels_met(test, task, evidence, z, glr, done)
 
 
-@inlined
+@spliced
 def _forget(test: ByThreshold, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
     """Nothing to take in."""
 
@@ -126,7 +126,7 @@ def witness(test: Any, task: Task, evidence: Evidence, arm: int, reward: float) 
     _WITNESSES[type(test)](test, task, evidence, arm, reward)
 
 
-@overload(judge)
+@overload(judge, inline="always")
 def _judge_compiled(
     test: Any,
     threshold: Any,
@@ -154,7 +154,7 @@ def _judge_compiled(
     return implementation
 
 
-@overload(witness)
+@overload(witness, inline="always")
 def _witness_compiled(test: Any, task: Any, evidence: Any, arm: Any, reward: Any) -> Any:
     chosen = _WITNESSES[test.instance_class]
 
