@@ -86,13 +86,18 @@ def optimistic_gains(
     scale: float,
     widths: Vector,
     bonus: float,
+    most: float,
     cap: float,
     out: Vector,
 ) -> None:
-    """U_a = min{(|⟨μ − λ, a⟩| + √(bonus · width_a))², cap}, with μ − λ = scale · direction."""
+    """U_a = min{(|⟨μ − λ, a⟩| + √c_a)², cap}, μ − λ = scale · direction.
+
+    The slack is c_a = min{bonus · width_a, most}.
+    """
     combine(direction, arm_columns, out)
     for a in range(out.shape[0]):
-        out[a] = min((scale * abs(out[a]) + math.sqrt(bonus * widths[a])) ** 2, cap)
+        slack = math.sqrt(min(bonus * widths[a], most))
+        out[a] = min((scale * abs(out[a]) + slack) ** 2, cap)
 
 
 class GreedyGame(NamedTuple):
@@ -141,6 +146,8 @@ def play(game: GreedyGame, task: Task, evidence: Evidence, widths: Vector) -> in
     direction = game.nature.direction
     log_round = math.log(evidence.clock[ROUNDS] + 1)
     bonus = 2.0 * log_round
-    optimistic_gains(task.arm_columns, direction, scale, widths, bonus, log_round, game.gains)
+    optimistic_gains(
+        task.arm_columns, direction, scale, widths, bonus, math.inf, log_round, game.gains
+    )
     learn(learner, game.weights, game.gains)
     return most_behind(evidence.counts, game.cumulative, 1.0)

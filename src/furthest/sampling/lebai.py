@@ -6,12 +6,12 @@ furthest answer is the authors' heuristic for it.
 """
 
 import math
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from furthest.errors import StrategyError, pick
-from furthest.kernels.alternatives import contrast_norms, margin, nearest
 from furthest.kernels.answers import (
     CANDIDATES,
     FURTHEST,
@@ -23,30 +23,23 @@ from furthest.kernels.answers import (
 from furthest.kernels.evidence import ROUNDS, Evidence
 from furthest.kernels.exact import NoOracle, exact_furthest, oracle_for
 from furthest.kernels.furthest import Oracle
+from furthest.kernels.game import Nature, closest_alternative, nature, optimistic_gains
 from furthest.kernels.jit import inlined
 from furthest.kernels.learners import Learner, adahedge, learn, learner_weights
-from furthest.kernels.linalg import (
-    Matrix,
-    Vector,
-    cholesky,
-    combine,
-    copy,
-    fill,
-    solve_lower_many,
-    solve_lower_transposed,
-    weighted_information,
-)
+from furthest.kernels.linalg import Vector
 from furthest.kernels.stopping import Stopping
 from furthest.kernels.task import Task
+from furthest.kernels.thresholds import concentration
 from furthest.kernels.tracking import C_TRACKING, D_TRACKING, explore, track
 from furthest.sampling.rule import Rule
 
 Z_ORACLES = dict(zip(CANDIDATES, (GREEDY, INSTANTANEOUS, FURTHEST), strict=True))
 TRACKINGS = {"C": C_TRACKING, "D": D_TRACKING}
+SLACKS = ("log", "theory")
 
-
-# Added to V_w where it is singular: in whitened coordinates, this share of uniform exploration.
-RIDGE = 1e-6
+# The theory's bonus is tabulated in steps of ln t up to t = e³⁰.
+STEP = 0.05
+LARGEST_LOG = 30.0
 
 
 class Lebai(NamedTuple):
@@ -57,15 +50,14 @@ class Lebai(NamedTuple):
     tracking: int
     forced: bool  # forced exploration
     capped: bool  # gains capped at ln t
+    bonus: Vector  # exploration bonus f at ln t = 0, STEP, 2·STEP, …
+    most: float  # largest slack
     learner: Learner
     cumulative: Vector  # (K,) W, the sum of all weights
     played: Vector  # (K,) the learner's weights w^L
     weights: Vector  # (K,) w_t, the same after forced exploration
     gains: Vector  # (K,) optimistic gains U
-    packed: Vector  # (d(d+1)/2,) scratch
-    factor: Matrix  # (d, d) Cholesky factor of V_w
-    columns: Matrix  # (d, Z) L⁻¹ · answers
-    direction: Vector  # (d,) V_w⁻¹ y
+    nature: Nature
 
 
 def start(
@@ -75,25 +67,54 @@ def start(
     tracking: str = "C",
     forced: bool = True,
     capped: bool = True,
+    slack: str = "log",
+    bound: float | None = None,
 ) -> Lebai:
-    """The state before the first round."""
-    arms, d = task.arms.shape
+    """The state before the first round.
+
+    slack="log" is c_a = 2 ln t ‖a‖²_{V⁻¹}, which the paper's experiments use; slack="theory" is
+    c_a = min{f(t²)‖a‖²_{V⁻¹}, 4·bound²} of its theorem, for a known bound on |⟨μ, a⟩|/σ over arms.
+    """
+    arms = task.arms.shape[0]
     code = pick(z_oracle, Z_ORACLES, "Z-oracle", StrategyError)
+    pick(slack, dict.fromkeys(SLACKS), "slack", StrategyError)
+    if (bound is not None) != (slack == "theory") or (bound is not None and not bound > 0):
+        raise StrategyError("slack=theory needs a positive bound on |⟨μ, a⟩|/σ; slack=log has none")
     return Lebai(
         z_oracle=code,
         oracle=oracle_for(task) if code == FURTHEST else NoOracle(),
         tracking=pick(tracking, TRACKINGS, "tracking", StrategyError),
-        forced=forced,
-        capped=capped,
+        forced=bool(forced),
+        capped=bool(capped),
+        bonus=_log_bonus() if slack == "log" else _theory_bonus(arms),
+        most=math.inf if bound is None else 4.0 * bound**2,
         learner=adahedge(arms),
         cumulative=np.bincount(task.initial, minlength=arms).astype(float),
         played=np.zeros(arms),
         weights=np.zeros(arms),
         gains=np.zeros(arms),
-        packed=np.zeros(task.outer.shape[1]),
-        factor=np.zeros((d, d)),
-        columns=np.zeros((d, task.answers.shape[0])),
-        direction=np.zeros(d),
+        nature=nature(task),
+    )
+
+
+@cache
+def _log_bonus() -> Vector:
+    """f = 2 ln t."""
+    return 2.0 * np.arange(0.0, LARGEST_LOG, STEP)
+
+
+@cache
+def _theory_bonus(arms: int) -> Vector:
+    """f(t²) = 2β(t², t⁻⁶) with the theory's threshold β (paper's appendix, b = 1, α = 3).
+
+    The paper prints β(t², t^{2/3}); its proofs use probabilities t^{−α}.
+    """
+    return np.array(
+        [
+            4 * arms * math.log(4 + max(2 * log - math.log(arms), 0.0))
+            + 2 * arms * concentration(6 * log / arms)
+            for log in np.arange(0.0, LARGEST_LOG, STEP)
+        ]
     )
 
 
@@ -111,7 +132,19 @@ def choose(rule: Lebai, task: Task, evidence: Evidence, stopping: Stopping) -> i
     learner_weights(rule.learner, rule.played)
     share = 1.0 / this_round if rule.forced else 0.0
     explore(rule.played, share, rule.weights)
-    _optimistic_gains(rule, task, evidence, answer, math.log(this_round))
+    scale = closest_alternative(rule.nature, task, evidence, answer, rule.weights)
+    log_round = math.log(this_round)
+    # The cap is not in the paper, but its tables come out with it (docs/decisions/0005).
+    optimistic_gains(
+        task.arm_columns,
+        rule.nature.direction,
+        scale,
+        evidence.widths,
+        _interpolate(rule.bonus, log_round / STEP),
+        rule.most,
+        log_round if rule.capped else math.inf,
+        rule.gains,
+    )
     for a in range(rule.weights.shape[0]):
         rule.cumulative[a] += rule.weights[a]
         rule.gains[a] *= 1.0 - share
@@ -128,44 +161,10 @@ def choose(rule: Lebai, task: Task, evidence: Evidence, stopping: Stopping) -> i
 
 
 @inlined
-def _optimistic_gains(
-    rule: Lebai, task: Task, evidence: Evidence, answer: int, log_round: float
-) -> None:
-    """U_a = min{(|⟨μ − λ, a⟩| + √(2 ln t ‖a‖²_{V⁻¹}))², ln t}, λ the closest alternative at V_w.
-
-    The cap is not in the paper, but its tables come out with it (docs/decisions).
-    """
-    gains = rule.gains
-    reach = _closest_alternative(rule, task, evidence, answer)
-    combine(rule.direction, task.arm_columns, gains)
-    cap = log_round if rule.capped else math.inf
-    for a in range(gains.shape[0]):
-        slack = math.sqrt(2.0 * log_round * evidence.widths[a])
-        gains[a] = min((reach * abs(gains[a]) + slack) ** 2, cap)
-
-
-@inlined
-def _closest_alternative(rule: Lebai, task: Task, evidence: Evidence, answer: int) -> float:
-    """μ − λ as scale · direction, for λ the closest alternative to the answer at V_{w_t}."""
-    factor, columns, direction = rule.factor, rule.columns, rule.direction
-    weighted_information(task.outer, rule.weights, rule.packed, factor)
-    if not cholesky(factor):
-        # Without forced exploration the learner may forget whole directions.
-        weighted_information(task.outer, rule.weights, rule.packed, factor)
-        for i in range(factor.shape[0]):
-            factor[i, i] += RIDGE
-        cholesky(factor)
-    copy(task.answer_columns, columns)
-    solve_lower_many(factor, columns)
-    own = contrast_norms(columns, columns, answer, task.c, evidence.norms)
-    distance, x = nearest(task, evidence.values, answer, evidence.norms, own, -math.inf)
-    if x < 0 or distance <= 0.0:
-        fill(direction, 0.0)
-        return 0.0
-    for i in range(direction.shape[0]):
-        direction[i] = columns[i, answer] - task.c * columns[i, x]
-    solve_lower_transposed(factor, direction)
-    return margin(task, evidence.values, answer, x) / evidence.norms[x]
+def _interpolate(table: Vector, position: float) -> float:
+    """The table between its entries."""
+    below = min(int(position), table.shape[0] - 2)
+    return table[below] + (position - below) * (table[below + 1] - table[below])
 
 
 RULE = Rule(
@@ -173,5 +172,6 @@ RULE = Rule(
     start=start,
     choose=choose,
     source="Jourdan & Degenne (2022), algorithm 1 (LεBAI)",
-    optimality="asymptotically optimal with the exact furthest answer as Z-oracle (theorem 1)",
+    optimality="asymptotically optimal with the exact furthest answer as Z-oracle and the theory's "
+    "slack (theorem 1); the default is the authors' heuristic",
 )

@@ -13,9 +13,9 @@ from furthest.errors import StrategyError
 from furthest.kernels.evidence import ROUNDS, Evidence
 from furthest.kernels.greedy_design import Design, best_arm, consider_differences, design
 from furthest.kernels.jit import inlined
-from furthest.kernels.linalg import Counts, Vector, fill
+from furthest.kernels.linalg import Vector, fill
 from furthest.kernels.original import Mask, eliminate
-from furthest.kernels.stopping import Stopping
+from furthest.kernels.stopping import SURVIVOR, Stopping
 from furthest.kernels.task import Task
 from furthest.kernels.thresholds import width
 from furthest.sampling.rule import Rule
@@ -23,9 +23,6 @@ from furthest.sampling.rule import Rule
 # Positions in XYAdaptive.phase.
 SPREAD = 0  # ρ: the largest ‖y‖²_{V⁻¹} over differences of active answers, after the last pull
 GOAL = 1  # the phase ends once ρ/t is below this
-
-# Answers left over at the end of a phase; −1 in `survivor` while there are several.
-NONE = -1
 
 
 class XYAdaptive(NamedTuple):
@@ -35,7 +32,6 @@ class XYAdaptive(NamedTuple):
     plan: Design
     active: Mask  # (Z,)
     phase: Vector  # (2,) see the positions above
-    survivor: Counts  # (1,) the only answer not eliminated when the last phase ended, or −1
 
 
 def start(task: Task, *, alpha: float = 0.1) -> XYAdaptive:
@@ -47,7 +43,6 @@ def start(task: Task, *, alpha: float = 0.1) -> XYAdaptive:
         plan=design(task),
         active=np.ones(task.answers.shape[0], np.bool_),
         phase=np.array([math.inf, alpha / task.initial.shape[0]]),
-        survivor=np.array([NONE]),
     )
 
 
@@ -66,16 +61,19 @@ def choose(rule: XYAdaptive, task: Task, evidence: Evidence, stopping: Stopping)
 
 @inlined
 def _next_phase(rule: XYAdaptive, task: Task, evidence: Evidence, stopping: Stopping) -> None:
-    """Renew the active answers; all of them where fewer than two are left, but nobody stopped."""
+    """Renew the active answers, and tell the stopping rule where only one is left.
+
+    If it does not stop then, because it asks for more, all answers are active again.
+    """
     active = rule.active
     last = stopping.threshold.offsets.shape[0] - 1
     bound = width(stopping.threshold, evidence.clock[ROUNDS], last)
     survivors = eliminate(task, evidence, bound, active)
-    rule.survivor[0] = NONE
+    stopping.state[SURVIVOR] = -1
     if survivors < 2:
         for z in range(active.shape[0]):
             if active[z]:
-                rule.survivor[0] = z
+                stopping.state[SURVIVOR] = z
             active[z] = True
     fill(rule.plan.bounds, math.inf)
 
