@@ -1,7 +1,7 @@
 """The paper's tables 1, 4, 5, 6, 7 and 8 again, each cell beside the printed one.
 
-    python benchmarks/tables.py                  5,000 runs a cell, 400 for tables 4 and 6
-    python benchmarks/tables.py --runs 1000 --jobs 2 --skip-original
+python benchmarks/tables.py                  5,000 runs a cell, 400 for tables 4 and 6
+python benchmarks/tables.py --runs 1000 --jobs 2 --skip-original
 """
 
 import argparse
@@ -44,7 +44,9 @@ def by_candidate(runs: int, jobs: int) -> None:
 def pulls(runs: int, jobs: int) -> None:
     """Tables 5 and 8: pulls per arm."""
     for notion, rules in paper.PULLS.items():
-        print(f"\nall four arms; {notion}\n{'':<34}{'ours':>11}   {'s.e.':<8}{'paper':>8}{'off':>8}")
+        print(
+            f"\nall four arms; {notion}\n{'':<34}{'ours':>11}   {'s.e.':<8}{'paper':>8}{'off':>8}"
+        )
         instance = ft.hard(notion=notion)
         for name, printed in rules.items():
             strategy = ft.Strategy(name, threshold="paper")

@@ -13,6 +13,7 @@ answer or both) are optional. Lines that start with # at its top are TOML: `# ep
 import csv
 import io
 import tomllib
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,8 @@ def read_instance(path: Path, given: Data | None = None) -> Instance:
         data = reader(path)
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise FileError(f"{path}: not a UTF-8 text") from None
     except FileError as error:
         raise FileError(f"{path}: {error}") from None
     data |= given or {}
@@ -49,7 +52,8 @@ def read_instance(path: Path, given: Data | None = None) -> Instance:
     if "sigma" in (given or {}):
         data.pop("bounds", None)
     mu = data.pop("mu", None)
-    return Instance(path.name, Problem(**data), None if mu is None else np.asarray(mu, float))
+    problem = Problem(**data)
+    return Instance(path.name, problem, None if mu is None else problem.parameter(mu))
 
 
 def read_problem(path: str | Path) -> Problem:
@@ -69,7 +73,9 @@ def write_problem(problem: Problem, path: str | Path, mu: Any = None) -> None:
         "arm_names": problem.arm_names,
     }
     if problem.answers is not problem.arms:
-        data |= {"answers": problem.answers, "answer_names": problem.answer_names}
+        data["answers"] = problem.answers
+    if problem.answers is not problem.arms or problem.answer_names != problem.arm_names:
+        data["answer_names"] = problem.answer_names
     if mu is not None:
         data["mu"] = np.asarray(mu, float)
     writer(path, data)
@@ -96,35 +102,46 @@ def _write_toml(path: Path, data: Data) -> None:
 
 def _read_npz(path: Path) -> Data:
     try:
-        with np.load(path) as archive:
+        with path.open("rb") as file:
+            archive = np.load(file)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise FileError("not a NumPy archive, but a single array")
             return {key: archive[key][()] for key in archive.files}
-    except (ValueError, EOFError, OSError) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise FileError(f"not a NumPy archive: {error}") from None
 
 
 def _write_npz(path: Path, data: Data) -> None:
-    np.savez(path, allow_pickle=False, **data)
+    with path.open("wb") as file:
+        np.savez(file, allow_pickle=False, **data)
 
 
 def _read_csv(path: Path) -> Data:
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
-    comments = [line.lstrip("#").strip() for line in lines if line.startswith("#")]
+    text = path.read_text(encoding="utf-8-sig")
+    comments = []
+    while text.startswith("#"):
+        line, _, text = text.partition("\n")
+        comments.append(line.lstrip("#").strip())
     data = _parse_toml("\n".join(comments))
-    rows = list(csv.DictReader(line for line in lines if line and not line.startswith("#")))
+    table = csv.DictReader(io.StringIO(text, newline=""))
+    rows, header = list(table), list(table.fieldnames or [])
     if not rows:
         raise FileError("there are no rows")
-    features = [key for key in rows[0] if key not in ("name", "role")]
-    vectors = [[_cell(row[key], key, line) for key in features] for line, row in enumerate(rows, 1)]
-    names = [row.get("name") or f"row {line}" for line, row in enumerate(rows, 1)]
+    for column in header:
+        if header.count(column) > 1:
+            raise FileError(f"there are two columns {column!r}")
+    for number, row in enumerate(rows, 1):
+        if None in row:
+            raise FileError(f"row {number} has more cells than there are columns")
+    features = [key for key in header if key not in ("name", "role")]
+    vectors = [[_cell(row[key], key, i) for key in features] for i, row in enumerate(rows, 1)]
+    names = [row.get("name") or f"row {i}" for i, row in enumerate(rows, 1)]
     roles = [pick(row.get("role") or "both", ROLES, "role", FileError) for row in rows]
     if all(role == ROLES["both"] for role in roles):
         return data | {"arms": vectors, "arm_names": names}
     for key, part in (("arm", 0), ("answer", 1)):
-        chosen = [i for i, role in enumerate(roles) if role[part]]
-        data |= {
-            f"{key}s": [vectors[i] for i in chosen],
-            f"{key}_names": [names[i] for i in chosen],
-        }
+        own = [i for i, role in enumerate(roles) if role[part]]
+        data |= {f"{key}s": [vectors[i] for i in own], f"{key}_names": [names[i] for i in own]}
     return data
 
 
@@ -137,17 +154,18 @@ def _cell(text: str | None, column: str, line: int) -> float:
 
 def _write_csv(path: Path, data: Data) -> None:
     out = io.StringIO()
-    for line in tomli_w.dumps(
-        _plain({k: v for k, v in data.items() if k in SETTINGS})
-    ).splitlines():
-        out.write(f"# {line}\n")
+    for key in (*SETTINGS, *(() if "answers" in data else ("answer_names",))):
+        if key in data:
+            # In TOML a line break within a name is escaped, so each entry fits on one line.
+            entry = tomli_w.dumps(_plain({key: data[key]}))
+            out.write("# " + " ".join(entry.split("\n")).rstrip() + "\n")
     table = csv.writer(out, lineterminator="\n")
-    roles = [("both", "arm")] if "answers" not in data else [("arm", "arm"), ("answer", "answer")]
     table.writerow(["name", "role", *(f"x{i}" for i in range(data["arms"].shape[1]))])
-    for role, key in roles:
+    roles = {"arm": "arm", "answer": "answer"} if "answers" in data else {"both": "arm"}
+    for role, key in roles.items():
         for name, vector in zip(data[f"{key}_names"], data[f"{key}s"].tolist(), strict=True):
             table.writerow([name, role, *vector])
-    path.write_text(out.getvalue(), encoding="utf-8")
+    path.write_text(out.getvalue(), encoding="utf-8", newline="")
 
 
 FORMATS: dict[str, tuple[Callable[[Path], Data], Callable[[Path, Data], None]]] = {

@@ -31,6 +31,23 @@ class Instance:
         return self.mu
 
 
+def _generator(seed: int) -> np.random.Generator:
+    if seed < 0:
+        raise InputError(f"seed must be at least 0, not {seed}")
+    return np.random.default_rng(seed)
+
+
+def _label(generator: Callable[..., Instance], **parameters: object) -> str:
+    """The text that leads back to an instance: what differs from the defaults, d and seed."""
+    defaults = generator.__kwdefaults__ or {}
+    given = [
+        f"{name}={value}"
+        for name, value in parameters.items()
+        if value != defaults[name] or name == "seed" or (name == "d" and "seed" in parameters)
+    ]
+    return ":".join([generator.__name__, ",".join(given)]) if given else generator.__name__
+
+
 def hard(
     eps: float = 0.05,
     notion: Notion = "multiplicative",
@@ -60,7 +77,7 @@ def hard(
     problem = Problem(
         chosen, answers, eps, notion, sigma, arm_names=names[: len(chosen)], answer_names=names
     )
-    return Instance("hard" if d == 2 else f"hard:d={d}", problem, basis[0])
+    return Instance(_label(hard, d=d, r=r, arms=arms), problem, basis[0])
 
 
 def random(
@@ -76,7 +93,7 @@ def random(
     """Uniform on the unit sphere; μ = a₁, and the last arm a copy of a₁ of value 1 − r·ε."""
     if d < 1 or arms < 2:
         raise InputError(f"random needs d ≥ 1 and arms ≥ 2, not d={d}, arms={arms}")
-    rng = np.random.default_rng(seed)
+    rng = _generator(seed)
     vectors = rng.standard_normal((arms - 1, d))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     mu = vectors[0]
@@ -84,22 +101,23 @@ def random(
     i = int(mu.argmin())
     corrupted[i] = (1 - mu @ mu + mu[i] ** 2 - r * eps) / mu[i]
     problem = Problem(np.vstack([vectors, corrupted]), None, eps, notion, sigma)
-    return Instance(f"random:d={d},seed={seed}", problem, mu)
+    return Instance(_label(random, d=d, seed=seed, arms=arms, r=r), problem, mu)
 
 
 def circle(
     eps: float = 0.05, notion: Notion = "multiplicative", sigma: float = 1.0, *, seed: int = 0
 ) -> Instance:
     """Four unit vectors in the plane: the best, one inside the ε-band, two outside; μ = e₁."""
-    rng = np.random.default_rng(seed)
+    if not 0 <= eps < 2:
+        raise InputError(f"the circle needs 0 ≤ ε < 2, not {eps:g}")
+    rng = _generator(seed)
     edge = np.arccos(1 - eps)
     inside = rng.uniform(-edge, edge)
     outside = rng.uniform(edge, np.pi, 2) * rng.choice([-1, 1], 2)
     angles = np.array([0.0, inside, *outside])
     vectors = np.column_stack([np.cos(angles), np.sin(angles)])
-    return Instance(
-        f"circle:seed={seed}", Problem(vectors, None, eps, notion, sigma), np.array([1.0, 0.0])
-    )
+    problem = Problem(vectors, None, eps, notion, sigma)
+    return Instance(_label(circle, seed=seed), problem, np.array([1.0, 0.0]))
 
 
 GENERATORS: dict[str, Callable[..., Instance]] = {"hard": hard, "random": random, "circle": circle}

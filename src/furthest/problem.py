@@ -172,7 +172,7 @@ class Problem:
 
     def whiten(self, mu: ArrayLike) -> NDArray[np.float64]:
         """The parameter in the coordinates (and reward units) of `task`."""
-        return np.asarray(np.linalg.pinv(self._basis) @ self._parameter(mu) / self.unit)
+        return np.asarray(np.linalg.pinv(self._basis) @ self.parameter(mu) / self.unit)
 
     def unwhiten(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
         """From the coordinates of `task` back to the user's: the estimate of least norm."""
@@ -180,7 +180,7 @@ class Problem:
 
     def near_best(self, mu: ArrayLike) -> NDArray[np.bool_]:
         """Which answers are ε-best under μ."""
-        values = self.answers @ self._parameter(mu)
+        values = self.answers @ self.parameter(mu)
         top = values.max()
         if self.notion == "additive":
             return np.asarray(values >= top - self.eps)
@@ -191,7 +191,8 @@ class Problem:
             )
         return np.asarray(values >= (1 - self.eps) * top)
 
-    def _parameter(self, mu: ArrayLike) -> NDArray[np.float64]:
+    def parameter(self, mu: ArrayLike) -> NDArray[np.float64]:
+        """μ as an array, checked."""
         try:
             parameter = np.asarray(mu, float)
         except (TypeError, ValueError):
@@ -235,7 +236,11 @@ def _number(value: Any, what: str, error: type[ProblemError]) -> float:
 def _sigma(sigma: Any, bounds: tuple[float, float] | None) -> float | None:
     """σ as given, unknown, or derived from bounds."""
     if bounds is not None:
-        low, high = (_number(bound, "a bound", SigmaError) for bound in bounds)
+        try:
+            below, above = bounds
+        except (TypeError, ValueError):
+            raise SigmaError(f"bounds must be two numbers, not {bounds!r}") from None
+        low, high = (_number(bound, "a bound", SigmaError) for bound in (below, above))
         if not low < high:
             raise SigmaError(f"the bounds must be in ascending order, not ({low:g}, {high:g})")
         return (high - low) / 2
@@ -250,9 +255,18 @@ def _sigma(sigma: Any, bounds: tuple[float, float] | None) -> float | None:
 def _names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, ...]:
     if names is None:
         return tuple(f"{what} {i}" for i in range(count))
-    if isinstance(names, str) or len(names) != count:
+    if (
+        isinstance(names, str)
+        or not isinstance(names, Sequence | np.ndarray)
+        or len(names) != count
+    ):
         raise ShapeError(f"{count} {what} names are needed, not {names!r}")
-    if len(set(names)) != count:
-        twice = next(name for name in names if list(names).count(name) > 1)
+    texts = []
+    for name in names:
+        if not isinstance(name, str | int | float | np.generic):
+            raise ProblemError(f"the {what} name {name!r} is not a text")
+        texts.append(str(name))
+    if len(set(texts)) != count:
+        twice = next(name for name in texts if texts.count(name) > 1)
         raise ProblemError(f"the {what} name {twice!r} is used twice")
-    return tuple(str(name) for name in names)
+    return tuple(texts)

@@ -25,79 +25,92 @@ computed over all arms and all alternatives.
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, ParamSpec, TypeVar, cast
 
+import numba
 import numpy as np
 
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import OPTIONS, kernel
 from furthest.kernels.linalg import Counts, Matrix, Vector
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # Squared relative length below which y_x = z − c·x counts as zero: x cannot be confused with z.
 NEGLIGIBLE = 1e-26
 # A margin whose square underflows is zero.
 SMALLEST_MARGIN = 1e-140
+# Allowance for rounding in the certificate.
+ROUNDING = 1e-13
+
 # A pivot of the Newton matrix below this share of its diagonal freezes its variable.
 NULL_PIVOT = 1e-15
 # Curvature q/c of an alternative that goes into the Newton matrix. What exceeds it goes through
 # the Schur complement, which keeps the matrix well conditioned near the optimum.
 CURVATURE = 10.0
-# Columns of the Newton matrix that are built together.
+# Columns of the Newton matrix that are built together, and rows of its factor that are computed
+# together (a multiple of four): what fits into the caches.
 TILE = 128
-# Rows of its factor that are computed together; a multiple of four.
 PANEL = 16
 # Steps of the fast mode, and of the safe mode that follows if it failed.
 FAST_STEPS = 40
 SAFE_STEPS = 150
-# Allowance for rounding in the certificate.
-ROUNDING = 1e-13
+# Share of the gap that the iteration aims at, so that the recheck stays within the whole.
+MARGIN = 0.95
+# Relative gap down to which an iterate counts as centred enough to start again from it.
+CENTRED_GAP = 1e-3
+# Relative gap of a warm start above which a cold one is better; shares of that gap that its
+# slacks and its products w∘s and q∘c get back.
+WARM_GAP = 0.5
+WARM_SLACK = 0.2
+WARM_PRODUCT = 0.005
+
 # Work of a Newton step (in multiplications) up to which the whole problem is solved at once.
 DENSE = 3e6
-# Column generation: multiplicative updates to begin with, and their exponent; rounds; multiple
-# of the gap by which a column must be off to be dropped.
+# Column generation: multiplicative updates to begin with, and the exponent of their soft minimum;
+# rounds; multiples of the gap by which a column is off to be dropped, and to be added.
 WARM_UP = 12
 SOFTNESS = 8.0
 GENERATIONS = 60
 OUTSIDE = 50.0
 OVERLOOKED = 0.1
-# Share of the gap that the iteration aims at, so that the recheck stays within the whole.
-MARGIN = 0.95
-# Relative gap down to which an iterate counts as centred enough for a warm start.
-CENTRED = 1e-3
-# Relative gap of a warm start above which a cold one is better.
-WARM = 0.5
-WARM_SLACK = 0.2
-WARM_PRODUCT = 0.005
 
-# Rows of Interior.arm, one number per arm.
-W, S = 0, 1  # weights, not normalised; slack of load ≤ 1
-LOAD, DUAL = 2, 3  # Σ_x q_x ⟨θ_x, a⟩²; residual 1 − load − s
-STEP_W, STEP_S, OLD_W, OLD_S = 4, 5, 6, 7
-TARGET_W = 8  # right-hand side of w∘s
-PIVOT, ROW = 9, 10  # inverse diagonal of the Newton factor, 0 for frozen variables; work
-BEST_W, BEST_QW = 11, 12  # weights of the best lower bound; those behind the θ of the best upper
-CENTRED_W = 13  # last centred iterate
-ARM_ROWS = 14
-
-# Rows of Interior.alternative, one number per alternative.
-F, Q, C = 0, 1, 2  # distance F_x(w); multiplier; slack of F ≥ 1
-PRIMAL = 3  # residual F − 1 − c
-STEP_Q, STEP_C, OLD_Q, OLD_C = 4, 5, 6, 7
-TARGET_Q = 8  # right-hand side of q∘c
-KEPT, SQUARE = 9, 10  # curvature of the barrier, and in all, inside the Newton matrix
-SCHUR_PIVOT = 11  # as PIVOT, of the Schur complement
-BEST_Q, CENTRED_Q = 12, 13
-ALTERNATIVE_ROWS = 14
+# Rows of Interior.point. Entries [:k] belong to the arms, [k : k + n] to the alternatives.
+PRIMAL = 0  # weights w, not normalised | slacks c of F ≥ 1
+DUAL = 1  # slacks s of load ≤ 1 | multipliers q
+LEVEL = 2  # load_a = Σ_x q_x ⟨θ_x, a⟩² | distance F_x(w)
+RESIDUAL = 3  # 1 − load − s | F − 1 − c
+TARGET = 4  # right-hand side of w∘s | of q∘c
+STEP_PRIMAL, STEP_DUAL = 5, 6
+OLD_PRIMAL, OLD_DUAL = 7, 8
+CURVED = 9  # s/w | curvature of c that goes into the Newton matrix
+SQUARE = 10  # work | coefficient of G_xᵀG_x in the Newton matrix
+PIVOT = 11  # inverse diagonals of the factors of Newton matrix | Schur complement; 0 if frozen
+WORK = 12
+BEST = 13  # weights of the best lower bound | multipliers of the best upper bound
+BEST_AT = 14  # weights at which the θ of these multipliers were taken | unused
+CENTRED = 15  # weights | multipliers of the last centred iterate
+ROWS = 16
 
 # Entries of a goal: stop at gap FLOOR, or at GAP once the lower bound is ABOVE this or the upper
-# bound BELOW that.
-GAP, FLOOR, ABOVE, BELOW = 0, 1, 2, 3
+# bound BELOW that; begin at the centred iterate if WARM.
+GAP, FLOOR, ABOVE, BELOW, WARM = 0, 1, 2, 3, 4
+
+
+def merged(function: Callable[P, R]) -> Callable[P, R]:
+    """A kernel with one caller, merged into it before compilation.
+
+    On its own it would have everything that it calls optimised once more.
+    """
+    return cast("Callable[P, R]", numba.njit(inline="always", **OPTIONS)(function))
 
 
 class Interior(NamedTuple):
     """A problem of k arms and n alternatives, and the iterate of its interior point.
 
-    Few arrays with many rows rather than many vectors: every array of a tuple costs compile time
-    in each kernel that takes it.
+    Few arrays with many rows rather than many vectors, and no literals as arguments of kernels:
+    both would multiply the time to compile.
     """
 
     arms: Matrix  # (d, k) arms as columns
@@ -109,8 +122,7 @@ class Interior(NamedTuple):
     gradient: Matrix  # (n, k) G_xa = ⟨θ_x, a⟩²
     spread: Matrix  # (d, d) Lᵀ(Σ_x q_x θ_x θ_xᵀ)L
     spread_arms: Matrix  # (d, k) and its product with L⁻¹a
-    arm: Matrix  # (ARM_ROWS, k)
-    alternative: Matrix  # (ALTERNATIVE_ROWS, n)
+    point: Matrix  # (ROWS, k + n)
     newton: Matrix  # (k, k) Newton matrix, then its upper Cholesky factor
     active: Counts  # (m) alternatives that go through the Schur complement, at most m
     coupling: Matrix  # (m, k) their gradients, solved against the factor
@@ -135,8 +147,7 @@ def interior(k: int, n: int, d: int, iterates: bool = True) -> Interior:
         gradient=np.zeros((n_square, k_square)),
         spread=np.zeros((d, d)),
         spread_arms=np.zeros((d, k)),
-        arm=np.zeros((ARM_ROWS, k)),
-        alternative=np.zeros((ALTERNATIVE_ROWS, n)),
+        point=np.zeros((ROWS, k + n)),
         newton=np.zeros((k_square, k_square)),
         active=np.zeros(m, dtype=np.int64),
         coupling=np.zeros((m, k_square)),
@@ -145,12 +156,49 @@ def interior(k: int, n: int, d: int, iterates: bool = True) -> Interior:
 
 
 @kernel
-def _factor_information(arms: Matrix, k: int, weights: Vector, row: Vector, factor: Matrix) -> bool:
+def _total(row: Vector) -> float:
+    total = 0.0
+    for i in range(row.shape[0]):
+        total += row[i]
+    return total
+
+
+@kernel
+def _lowest(row: Vector) -> float:
+    lowest = math.inf
+    for i in range(row.shape[0]):
+        lowest = min(lowest, row[i])
+    return lowest
+
+
+@kernel
+def _highest(row: Vector) -> float:
+    highest = 0.0
+    for i in range(row.shape[0]):
+        highest = max(highest, row[i])
+    return highest
+
+
+@kernel
+def _fill(row: Vector, number: float) -> None:
+    for i in range(row.shape[0]):
+        row[i] = number
+
+
+@kernel
+def _copy(source: Vector, out: Vector, scale: float) -> None:
+    for i in range(source.shape[0]):
+        out[i] = scale * source[i]
+
+
+@kernel
+def _factor_information(arms: Matrix, weights: Vector, row: Vector, factor: Matrix) -> bool:
     """factor = L with V_w = L·Lᵀ. False where V_w is not positive definite in floating point.
 
     No relative threshold: V_w may be singular at the optimum, and the bounds are rechecked.
     """
     d = arms.shape[0]
+    k = weights.shape[0]
     for i in range(d):
         for a in range(k):
             row[a] = weights[a] * arms[i, a]
@@ -205,119 +253,27 @@ def _unwhiten(factor: Matrix, columns: Matrix, count: int) -> None:
 
 
 @kernel
-def _squared_lengths(columns: Matrix, count: int, out: Vector) -> None:
-    """Squared length of each of the first `count` columns."""
-    for j in range(count):
+def _squared_lengths(columns: Matrix, out: Vector) -> None:
+    """Squared length of the first columns, as many as `out` holds."""
+    for j in range(out.shape[0]):
         out[j] = 0.0
     for i in range(columns.shape[0]):
-        for j in range(count):
+        for j in range(out.shape[0]):
             out[j] += columns[i, j] * columns[i, j]
 
 
 @kernel
-def _evaluate(p: Interior, k: int, n: int) -> bool:
-    """F_x, its gradient G_xa and the load at the iterate. False where V_w is singular."""
-    arm, alternative, gradient = p.arm, p.alternative, p.gradient
-    row = arm[ROW]
-    if not _factor_information(p.arms, k, arm[W], arm[ROW], p.information):
+def _distances(p: Interior, k: int, n: int) -> bool:
+    """Whitened coordinates and F_x at the weights. False where V_w is singular."""
+    weights, distances = p.point[PRIMAL, :k], p.point[LEVEL, k : k + n]
+    if not _factor_information(p.arms, weights, p.point[WORK], p.information):
         return False
     _whiten(p.information, p.arms, k, p.white_arms)
     _whiten(p.information, p.directions, n, p.white_directions)
-    _squared_lengths(p.white_directions, n, alternative[F])
-    for a in range(k):
-        arm[LOAD, a] = 0.0
+    _squared_lengths(p.white_directions, distances)
     for x in range(n):
-        distance = 1.0 / alternative[F, x]
-        alternative[F, x] = distance
-        _products(p.white_directions, p.white_arms, x, 0, k, row)
-        q = alternative[Q, x]
-        for a in range(k):
-            gradient[x, a] = distance * distance * row[a] * row[a]
-            arm[LOAD, a] += q * gradient[x, a]
+        distances[x] = 1.0 / distances[x]
     return True
-
-
-@kernel
-def _bounds(arm: Matrix, alternative: Matrix, k: int, n: int) -> tuple[float, float]:
-    """The certificate at the iterate: min F/1ᵀw and max load/1ᵀq."""
-    total_w = 0.0
-    total_q = 0.0
-    lowest = math.inf
-    highest = 0.0
-    for a in range(k):
-        total_w += arm[W, a]
-        highest = max(highest, arm[LOAD, a])
-    for x in range(n):
-        total_q += alternative[Q, x]
-        lowest = min(lowest, alternative[F, x])
-    return lowest / total_w, highest / total_q
-
-
-@kernel
-def _residuals(arm: Matrix, alternative: Matrix, k: int, n: int) -> float:
-    """Residuals after the slack reset, and the merit wᵀs + cᵀq + wᵀ|r_d| + qᵀ|r_p|.
-
-    A slack that lags behind the true one is set to it, which makes its residual vanish: plain
-    Mehrotra steps stall without it.
-    """
-    merit = 0.0
-    for a in range(k):
-        slack = 1.0 - arm[LOAD, a]
-        if slack > 0.3 * arm[S, a]:
-            arm[S, a] = slack
-        arm[DUAL, a] = slack - arm[S, a]
-        merit += arm[W, a] * (arm[S, a] + abs(arm[DUAL, a]))
-    for x in range(n):
-        slack = alternative[F, x] - 1.0
-        if slack > 0.3 * alternative[C, x]:
-            alternative[C, x] = slack
-        alternative[PRIMAL, x] = slack - alternative[C, x]
-        merit += alternative[Q, x] * (alternative[C, x] + abs(alternative[PRIMAL, x]))
-    return merit
-
-
-@kernel
-def _curvatures(p: Interior, n: int) -> int:
-    """Split the curvature q/c of each alternative; number of active ones.
-
-    At most `CURVATURE` of it goes into the Newton matrix, together with that of −F, as KEPT and
-    SQUARE; alternatives with more are listed in p.active.
-    """
-    alternative = p.alternative
-    count = 0
-    for x in range(n):
-        curvature = alternative[Q, x] / alternative[C, x]
-        if curvature > CURVATURE and count < p.active.shape[0]:
-            p.active[count] = x
-            count += 1
-            curvature = CURVATURE
-        alternative[KEPT, x] = curvature
-        alternative[SQUARE, x] = curvature - 2.0 * alternative[Q, x] / alternative[F, x]
-    return count
-
-
-@kernel
-def _spread(p: Interior, k: int, n: int) -> None:
-    """p.spread = Σ_x q_x θ_x θ_xᵀ in whitened coordinates, p.spread_arms its product with arms."""
-    d = p.spread.shape[0]
-    row = p.alternative[STEP_C]
-    for i in range(d):
-        for x in range(n):
-            distance = p.alternative[F, x]
-            row[x] = p.alternative[Q, x] * distance * distance * p.white_directions[i, x]
-        for j in range(i + 1):
-            total = 0.0
-            for x in range(n):
-                total += row[x] * p.white_directions[j, x]
-            p.spread[i, j] = total
-            p.spread[j, i] = total
-    for i in range(d):
-        for a in range(k):
-            p.spread_arms[i, a] = 0.0
-        for j in range(d):
-            scale = p.spread[i, j]
-            for a in range(k):
-                p.spread_arms[i, a] += scale * p.white_arms[j, a]
 
 
 @kernel
@@ -332,6 +288,99 @@ def _products(left: Matrix, right: Matrix, a: int, low: int, high: int, out: Vec
 
 
 @kernel
+def _loads(p: Interior, k: int, n: int) -> None:
+    """load_a = Σ_x q_x G_xa."""
+    loads = p.point[LEVEL, :k]
+    _fill(loads, 0.0)
+    for x in range(n):
+        q = p.point[DUAL, k + x]
+        for a in range(k):
+            loads[a] += q * p.gradient[x, a]
+
+
+@kernel
+def _evaluate(p: Interior, k: int, n: int) -> bool:
+    """F_x, its gradient G_xa and the loads at the iterate. False where V_w is singular."""
+    if not _distances(p, k, n):
+        return False
+    row = p.point[WORK]
+    for x in range(n):
+        _products(p.white_directions, p.white_arms, x, k - k, k, row)
+        square = p.point[LEVEL, k + x] ** 2
+        for a in range(k):
+            p.gradient[x, a] = square * row[a] * row[a]
+    _loads(p, k, n)
+    return True
+
+
+@kernel
+def _bounds(point: Matrix, k: int, n: int) -> tuple[float, float]:
+    """The certificate at the iterate: min F/1ᵀw and max load/1ᵀq."""
+    lower = _lowest(point[LEVEL, k : k + n]) / _total(point[PRIMAL, :k])
+    upper = _highest(point[LEVEL, :k]) / _total(point[DUAL, k : k + n])
+    return lower, upper
+
+
+@kernel
+def _residuals(point: Matrix, k: int, n: int) -> float:
+    """Residuals after the slack reset, and the merit wᵀs + cᵀq + wᵀ|r_d| + qᵀ|r_p|.
+
+    A slack that lags behind the true one is set to it, which makes its residual vanish: plain
+    Mehrotra steps stall without it.
+    """
+    merit = 0.0
+    for i in range(k + n):
+        slack = 1.0 - point[LEVEL, i] if i < k else point[LEVEL, i] - 1.0
+        kept, other = (DUAL, PRIMAL) if i < k else (PRIMAL, DUAL)
+        if slack > 0.3 * point[kept, i]:
+            point[kept, i] = slack
+        point[RESIDUAL, i] = slack - point[kept, i]
+        merit += point[other, i] * (point[kept, i] + abs(point[RESIDUAL, i]))
+    return merit
+
+
+@kernel
+def _curvatures(p: Interior, k: int, n: int) -> int:
+    """Split the curvature q/c of each alternative; number of active ones.
+
+    At most `CURVATURE` of it goes into the Newton matrix, together with that of −F;
+    alternatives with more are listed in p.active.
+    """
+    point = p.point
+    count = 0
+    for i in range(k):
+        point[CURVED, i] = point[DUAL, i] / point[PRIMAL, i]
+    for i in range(k, k + n):
+        curvature = point[DUAL, i] / point[PRIMAL, i]
+        if curvature > CURVATURE and count < p.active.shape[0]:
+            p.active[count] = i - k
+            count += 1
+            curvature = CURVATURE
+        point[CURVED, i] = curvature
+        point[SQUARE, i] = curvature - 2.0 * point[DUAL, i] / point[LEVEL, i]
+    return count
+
+
+@kernel
+def _spread(p: Interior, k: int, n: int) -> None:
+    """p.spread = Σ_x q_x θ_x θ_xᵀ in whitened coordinates, p.spread_arms its product with arms."""
+    d = p.spread.shape[0]
+    row = p.point[WORK]
+    for i in range(d):
+        for x in range(n):
+            distance = p.point[LEVEL, k + x]
+            row[x] = p.point[DUAL, k + x] * distance * distance * p.white_directions[i, x]
+        for j in range(i + 1):
+            total = 0.0
+            for x in range(n):
+                total += row[x] * p.white_directions[j, x]
+            p.spread[i, j] = total
+            p.spread[j, i] = total
+    for i in range(d):
+        _products(p.spread, p.white_arms, i, k - k, k, p.spread_arms[i])
+
+
+@kernel
 def _newton_matrix(p: Interior, k: int, n: int) -> None:
     """Upper triangle of M = 2(A V⁻¹Aᵀ)∘(A Σ_x q_x θ_x θ_xᵀ Aᵀ) + Gᵀ diag(SQUARE) G + diag(s/w).
 
@@ -339,7 +388,7 @@ def _newton_matrix(p: Interior, k: int, n: int) -> None:
     loads and stores of the matrix: the last loop is where large problems spend their time.
     """
     gradient, out = p.gradient, p.newton
-    square, row, other = p.alternative[SQUARE], p.arm[ROW], p.arm[STEP_W]
+    square, row, other = p.point[SQUARE, k : k + n], p.point[WORK], p.point[STEP_PRIMAL]
     _spread(p, k, n)
     for low in range(0, k, TILE):
         high = min(low + TILE, k)
@@ -364,12 +413,12 @@ def _newton_matrix(p: Interior, k: int, n: int) -> None:
                 for b in range(start, high):
                     out[a, b] += s0 * gradient[x, b]
     for a in range(k):
-        out[a, a] += p.arm[S, a] / p.arm[W, a]
+        out[a, a] += p.point[CURVED, a]
 
 
 @kernel
 def _subtract_rows(
-    source: Matrix, scales: Vector, low: int, high: int, start: int, row: Vector, size: int
+    source: Matrix, scales: Vector, low: int, high: int, start: int, size: int, row: Vector
 ) -> None:
     """row_b −= Σ_j scales_j source_jb over low ≤ j < high, for start ≤ b < size."""
     for j in range(low, high - 3, 4):
@@ -398,43 +447,32 @@ def _factor(matrix: Matrix, size: int, pivots: Vector, column: Vector) -> None:
         pivots[j] = NULL_PIVOT * matrix[j, j]
     for low in range(0, size, PANEL):
         high = min(low + PANEL, size)
-        for j in range(low, high):
-            for i in range(low, j):
+        for j in range(low, size):
+            above = min(j, high)
+            for i in range(low, above):
                 column[i] = matrix[i, j]
-            _subtract_rows(matrix, column, low, j, j, matrix[j], size)
-            pivots[j] = 1.0 / math.sqrt(matrix[j, j]) if matrix[j, j] > pivots[j] else 0.0
-            for b in range(j, size):
-                matrix[j, b] *= pivots[j]
-        for i in range(high, size):
-            for j in range(low, high):
-                column[j] = matrix[j, i]
-            _subtract_rows(matrix, column, low, high, i, matrix[i], size)
+            _subtract_rows(matrix, column, low, above, j, size, matrix[j])
+            if j < high:
+                pivots[j] = 1.0 / math.sqrt(matrix[j, j]) if matrix[j, j] > pivots[j] else 0.0
+                for b in range(j, size):
+                    matrix[j, b] *= pivots[j]
 
 
 @kernel
-def _solve_forward_rows(
-    factor: Matrix, size: int, pivots: Vector, rows: Matrix, count: int
+def _solve_forward(
+    factor: Matrix, size: int, pivots: Vector, rows: Matrix, first: int, count: int
 ) -> None:
-    """Each of the first `count` rows ← U⁻ᵀ row, together, by panels of the factor."""
+    """rows ← U⁻ᵀ row for `count` rows from the `first`, together, by panels of the factor."""
     for low in range(0, size, PANEL):
         high = min(low + PANEL, size)
-        for i in range(count):
+        for i in range(first, first + count):
+            row = rows[i]
             for j in range(low, high):
-                solved = rows[i, j] * pivots[j]
-                rows[i, j] = solved
+                solved = row[j] * pivots[j]
+                row[j] = solved
                 for b in range(j + 1, high):
-                    rows[i, b] -= solved * factor[j, b]
-            _subtract_rows(factor, rows[i], low, high, high, rows[i], size)
-
-
-@kernel
-def _solve_forward(factor: Matrix, size: int, pivots: Vector, rhs: Vector) -> None:
-    """rhs ← U⁻ᵀ rhs."""
-    for j in range(size):
-        solved = rhs[j] * pivots[j]
-        rhs[j] = solved
-        for b in range(j + 1, size):
-            rhs[b] -= solved * factor[j, b]
+                    row[b] -= solved * factor[j, b]
+            _subtract_rows(factor, row, low, high, high, size, row)
 
 
 @kernel
@@ -450,147 +488,111 @@ def _solve_backward(factor: Matrix, size: int, pivots: Vector, rhs: Vector) -> N
 @kernel
 def _factor_newton(p: Interior, k: int, n: int) -> int:
     """Factor M, and G_A M⁻¹ G_Aᵀ + 1/(q/c − CURVATURE) over the active alternatives A; |A|."""
-    arm, alternative, coupling = p.arm, p.alternative, p.coupling
-    count = _curvatures(p, n)
+    point, coupling = p.point, p.coupling
+    count = _curvatures(p, k, n)
     _newton_matrix(p, k, n)
-    _factor(p.newton, k, arm[PIVOT], arm[ROW])
+    _factor(p.newton, k, point[PIVOT, :k], point[WORK])
     for i in range(count):
-        x = p.active[i]
         for a in range(k):
-            coupling[i, a] = p.gradient[x, a]
-    _solve_forward_rows(p.newton, k, arm[PIVOT], coupling, count)
+            coupling[i, a] = p.gradient[p.active[i], a]
+    _solve_forward(p.newton, k, point[PIVOT, :k], coupling, k - k, count)
     for i in range(count):
-        x = p.active[i]
         for j in range(i + 1):
             total = 0.0
             for a in range(k):
                 total += coupling[i, a] * coupling[j, a]
             p.schur[j, i] = total
-        excess = alternative[Q, x] - CURVATURE * alternative[C, x]
-        p.schur[i, i] += alternative[C, x] / excess
-    _factor(p.schur, count, alternative[SCHUR_PIVOT], alternative[STEP_C])
+        x = k + p.active[i]
+        p.schur[i, i] += point[PRIMAL, x] / (point[DUAL, x] - CURVATURE * point[PRIMAL, x])
+    _factor(p.schur, count, point[PIVOT, k : k + n], point[WORK])
     return count
 
 
 @kernel
 def _direction(p: Interior, k: int, n: int, count: int) -> None:
-    """Newton step for the right-hand sides TARGET_W (of w∘s) and TARGET_Q (of q∘c)."""
-    arm, alternative, gradient, coupling = p.arm, p.alternative, p.gradient, p.coupling
-    pivots, schur_pivots = arm[PIVOT], alternative[SCHUR_PIVOT]
-    step, excess = arm[STEP_W], alternative[STEP_C]
+    """Newton step for the right-hand sides TARGET of w∘s and q∘c."""
+    point, gradient, coupling = p.point, p.gradient, p.coupling
+    step, excess = point[STEP_PRIMAL, :k], point[WORK]
     for a in range(k):
-        step[a] = arm[TARGET_W, a] / arm[W, a] - arm[DUAL, a]
+        step[a] = point[TARGET, a] / point[PRIMAL, a] - point[RESIDUAL, a]
     for x in range(n):
-        alternative[STEP_Q, x] = 0.0
-        wanted = alternative[TARGET_Q, x] / alternative[Q, x] - alternative[PRIMAL, x]
-        scale = alternative[KEPT, x] * wanted
+        i = k + x
+        point[STEP_DUAL, i] = 0.0
+        point[STEP_PRIMAL, i] = point[TARGET, i] / point[DUAL, i] - point[RESIDUAL, i]
+        scale = point[CURVED, i] * point[STEP_PRIMAL, i]
         for a in range(k):
             step[a] += scale * gradient[x, a]
-    _solve_forward(p.newton, k, pivots, step)
-    for i in range(count):
-        x = p.active[i]
-        total = alternative[TARGET_Q, x] / alternative[Q, x] - alternative[PRIMAL, x]
+    _solve_forward(p.newton, k, point[PIVOT, :k], point, STEP_PRIMAL + k - k, k // k)
+    for j in range(count):
+        total = point[STEP_PRIMAL, k + p.active[j]]
         for a in range(k):
-            total -= coupling[i, a] * step[a]
-        excess[i] = total
-    _solve_forward(p.schur, count, schur_pivots, excess)
-    _solve_backward(p.schur, count, schur_pivots, excess)
-    for i in range(count):
-        alternative[STEP_Q, p.active[i]] = excess[i]
+            total -= coupling[j, a] * step[a]
+        excess[j] = total
+    _solve_forward(p.schur, count, point[PIVOT, k : k + n], point, WORK + k - k, k // k)
+    _solve_backward(p.schur, count, point[PIVOT, k : k + n], excess)
+    for j in range(count):
+        point[STEP_DUAL, k + p.active[j]] = excess[j]
         for a in range(k):
-            step[a] += excess[i] * coupling[i, a]
-    _solve_backward(p.newton, k, pivots, step)
+            step[a] += excess[j] * coupling[j, a]
+    _solve_backward(p.newton, k, point[PIVOT, :k], step)
     for a in range(k):
-        arm[STEP_S, a] = (arm[TARGET_W, a] - arm[S, a] * step[a]) / arm[W, a]
+        remainder = point[TARGET, a] - point[DUAL, a] * step[a]
+        point[STEP_DUAL, a] = remainder / point[PRIMAL, a]
     for x in range(n):
-        change = alternative[PRIMAL, x]
+        i = k + x
+        change = 0.0
         for a in range(k):
             change += gradient[x, a] * step[a]
-        wanted = alternative[TARGET_Q, x] / alternative[Q, x]
-        alternative[STEP_Q, x] += alternative[KEPT, x] * (wanted - change)
-        alternative[STEP_C, x] = change
-    for i in range(count):
+        point[STEP_DUAL, i] += point[CURVED, i] * (point[STEP_PRIMAL, i] - change)
+        point[STEP_PRIMAL, i] = point[RESIDUAL, i] + change
+    for j in range(count):
         # Read off the complementarity row: the sum above cancels for active alternatives.
-        x = p.active[i]
-        moved = alternative[TARGET_Q, x] - alternative[C, x] * alternative[STEP_Q, x]
-        alternative[STEP_C, x] = moved / alternative[Q, x]
+        i = k + p.active[j]
+        remainder = point[TARGET, i] - point[PRIMAL, i] * point[STEP_DUAL, i]
+        point[STEP_PRIMAL, i] = remainder / point[DUAL, i]
 
 
 @kernel
-def _affine_targets(arm: Matrix, alternative: Matrix, k: int, n: int, centring: float) -> None:
+def _affine_targets(point: Matrix, size: int, centring: float) -> None:
     """Right-hand sides of a step towards w∘s = q∘c = centring, to first order."""
-    for a in range(k):
-        arm[TARGET_W, a] = centring - arm[W, a] * arm[S, a]
-    for x in range(n):
-        alternative[TARGET_Q, x] = centring - alternative[Q, x] * alternative[C, x]
+    for i in range(size):
+        point[TARGET, i] = centring - point[PRIMAL, i] * point[DUAL, i]
 
 
 @kernel
-def _corrected_targets(arm: Matrix, alternative: Matrix, k: int, n: int, centring: float) -> None:
+def _corrected_targets(point: Matrix, size: int, centring: float) -> None:
     """Add the centring and the second-order terms of the affine step (Mehrotra 1992)."""
-    for a in range(k):
-        arm[TARGET_W, a] += centring - arm[STEP_W, a] * arm[STEP_S, a]
-    for x in range(n):
-        alternative[TARGET_Q, x] += centring - alternative[STEP_Q, x] * alternative[STEP_C, x]
+    for i in range(size):
+        point[TARGET, i] += centring - point[STEP_PRIMAL, i] * point[STEP_DUAL, i]
 
 
 @kernel
-def _lengths(
-    arm: Matrix, alternative: Matrix, k: int, n: int, fraction: float
-) -> tuple[float, float]:
+def _lengths(point: Matrix, size: int, fraction: float) -> tuple[float, float]:
     """Primal and dual step lengths, a fraction of the way to the boundary and at most 1."""
     primal = 1e-30
     dual = 1e-30
-    for a in range(k):
-        primal = max(primal, -arm[STEP_W, a] / arm[W, a])
-        dual = max(dual, -arm[STEP_S, a] / arm[S, a])
-    for x in range(n):
-        primal = max(primal, -alternative[STEP_C, x] / alternative[C, x])
-        dual = max(dual, -alternative[STEP_Q, x] / alternative[Q, x])
+    for i in range(size):
+        primal = max(primal, -point[STEP_PRIMAL, i] / point[PRIMAL, i])
+        dual = max(dual, -point[STEP_DUAL, i] / point[DUAL, i])
     return min(1.0, fraction / primal), min(1.0, fraction / dual)
 
 
 @kernel
-def _complementarity(
-    arm: Matrix, alternative: Matrix, k: int, n: int, primal: float, dual: float
-) -> float:
+def _complementarity(point: Matrix, size: int, primal: float, dual: float) -> float:
     """Mean of w∘s and q∘c after a step of the given lengths."""
     total = 0.0
-    for a in range(k):
-        weight = arm[W, a] + primal * arm[STEP_W, a]
-        total += weight * (arm[S, a] + dual * arm[STEP_S, a])
-    for x in range(n):
-        slack = alternative[C, x] + primal * alternative[STEP_C, x]
-        total += slack * (alternative[Q, x] + dual * alternative[STEP_Q, x])
-    return total / (k + n)
-
-
-@kernel
-def _remember(arm: Matrix, alternative: Matrix, k: int, n: int) -> None:
-    """Keep the iterate as the point from which steps are tried."""
-    for a in range(k):
-        arm[OLD_W, a] = arm[W, a]
-        arm[OLD_S, a] = arm[S, a]
-    for x in range(n):
-        alternative[OLD_Q, x] = alternative[Q, x]
-        alternative[OLD_C, x] = alternative[C, x]
-
-
-@kernel
-def _move(arm: Matrix, alternative: Matrix, k: int, n: int, primal: float, dual: float) -> None:
-    """Iterate = remembered iterate + step."""
-    for a in range(k):
-        arm[W, a] = arm[OLD_W, a] + primal * arm[STEP_W, a]
-        arm[S, a] = arm[OLD_S, a] + dual * arm[STEP_S, a]
-    for x in range(n):
-        alternative[Q, x] = alternative[OLD_Q, x] + dual * alternative[STEP_Q, x]
-        alternative[C, x] = alternative[OLD_C, x] + primal * alternative[STEP_C, x]
-
-
-@kernel
-def _copy(source: Vector, size: int, out: Vector) -> None:
     for i in range(size):
-        out[i] = source[i]
+        moved = point[PRIMAL, i] + primal * point[STEP_PRIMAL, i]
+        total += moved * (point[DUAL, i] + dual * point[STEP_DUAL, i])
+    return total / size
+
+
+@kernel
+def _move(point: Matrix, size: int, primal: float, dual: float) -> None:
+    """Iterate = remembered iterate + step."""
+    for i in range(size):
+        point[PRIMAL, i] = point[OLD_PRIMAL, i] + primal * point[STEP_PRIMAL, i]
+        point[DUAL, i] = point[OLD_DUAL, i] + dual * point[STEP_DUAL, i]
 
 
 @kernel
@@ -602,16 +604,16 @@ def _reached(lower: float, upper: float, goal: Vector) -> bool:
     return width <= goal[GAP] * lower and (lower >= goal[ABOVE] or upper <= goal[BELOW])
 
 
-@kernel
+@merged
 def _iterate(
     p: Interior, k: int, n: int, goal: Vector, safe: bool, limit: int
 ) -> tuple[float, float, int]:
     """Interior-point steps from the iterate in `p`: best bounds, number of steps.
 
-    The points behind the bounds are left in BEST_W, BEST_Q and BEST_QW. A step is shortened only
-    where the merit grew tenfold: asking for a decrease makes the method fail more often.
+    The points behind the bounds are left in BEST and BEST_AT. A step is shortened only where the
+    merit grew tenfold: asking for a decrease makes the method fail more often.
     """
-    arm, alternative = p.arm, p.alternative
+    point, size = p.point, k + n
     best_lower = 0.0
     best_upper = math.inf
     merit = math.inf
@@ -621,47 +623,48 @@ def _iterate(
     while True:
         reached = math.inf
         if _evaluate(p, k, n):
-            reached = _residuals(arm, alternative, k, n)
+            reached = _residuals(point, k, n)
         if tries < 3 and not reached <= 10.0 * merit:
             tries += 1
             primal *= 0.4
             dual *= 0.4
-            _move(arm, alternative, k, n, primal, dual)
+            _move(point, size, primal, dual)
             continue
         if not reached < math.inf:
             break
         merit = reached
-        lower, upper = _bounds(arm, alternative, k, n)
+        lower, upper = _bounds(point, k, n)
         if lower > best_lower:
             best_lower = lower
-            _copy(arm[W], k, arm[BEST_W])
+            _copy(point[PRIMAL, :k], point[BEST, :k], 1.0)
         if upper < best_upper:
             best_upper = upper
-            _copy(alternative[Q], n, alternative[BEST_Q])
-            _copy(arm[W], k, arm[BEST_QW])
-        if upper - lower >= CENTRED * lower:
-            _copy(arm[W], k, arm[CENTRED_W])
-            _copy(alternative[Q], n, alternative[CENTRED_Q])
+            _copy(point[DUAL, k:size], point[BEST, k:size], 1.0)
+            _copy(point[PRIMAL, :k], point[BEST_AT, :k], 1.0)
+        if upper - lower >= CENTRED_GAP * lower:
+            _copy(point[PRIMAL, :k], point[CENTRED, :k], 1.0)
+            _copy(point[DUAL, k:size], point[CENTRED, k:size], 1.0)
         if step == limit or _reached(best_lower, best_upper, goal):
             break
         count = _factor_newton(p, k, n)
-        mean = _complementarity(arm, alternative, k, n, 0.0, 0.0)
+        mean = _complementarity(point, size, 0.0, 0.0)
         fraction = 0.6
         centring = 0.3 * mean
         if not safe:
-            _affine_targets(arm, alternative, k, n, 0.0)
+            _affine_targets(point, size, 0.0)
             _direction(p, k, n, count)
-            primal, dual = _lengths(arm, alternative, k, n, 1.0)
-            affine = _complementarity(arm, alternative, k, n, primal, dual)
+            primal, dual = _lengths(point, size, 1.0)
+            affine = _complementarity(point, size, primal, dual)
             centring = mean * min(1.0, max(0.0, affine / mean)) ** 3
-            _corrected_targets(arm, alternative, k, n, centring)
+            _corrected_targets(point, size, centring)
             fraction = min(0.9995, max(0.9, 1.0 - 10.0 * mean))
         else:
-            _affine_targets(arm, alternative, k, n, centring)
+            _affine_targets(point, size, centring)
         _direction(p, k, n, count)
-        primal, dual = _lengths(arm, alternative, k, n, fraction)
-        _remember(arm, alternative, k, n)
-        _move(arm, alternative, k, n, primal, dual)
+        primal, dual = _lengths(point, size, fraction)
+        _copy(point[PRIMAL, :size], point[OLD_PRIMAL, :size], 1.0)
+        _copy(point[DUAL, :size], point[OLD_DUAL, :size], 1.0)
+        _move(point, size, primal, dual)
         tries = 0
         step += 1
     return best_lower, best_upper, step
@@ -670,92 +673,135 @@ def _iterate(
 @kernel
 def _scale_directions(p: Interior, n: int, scale: float) -> None:
     for i in range(p.directions.shape[0]):
+        _copy(p.directions[i, :n], p.directions[i, :n], scale)
+
+
+@kernel
+def _start(p: Interior, k: int, n: int, warm: bool) -> float:
+    """Scale the problem to a value near 1 and set the iterate; the scale of the bounds, or 0.
+
+    Cold: uniform weights and q ~ 1/c, strictly feasible. Warm: the centred iterate, found for
+    nearby margins. The slack that it lost is given back in proportion to its gap, and no product
+    w∘s or q∘c stays far below their mean; 0 where it is too far from optimal to help.
+    """
+    point, size = p.point, k + n
+    if warm:
+        _copy(point[CENTRED, :k], point[PRIMAL, :k], 1.0)
+        _copy(point[CENTRED, k:size], point[DUAL, k:size], 1.0)
+    else:
+        _fill(point[PRIMAL, :k], 1.0 / k)
+    if not _evaluate(p, k, n):
+        return 0.0
+    lowest = _lowest(point[LEVEL, k:size])
+    above, below, product = 1.3, 0.7, 0.0
+    if not warm:
+        for i in range(k, size):
+            point[DUAL, i] = 1.0 / (above * point[LEVEL, i] / lowest - 1.0)
+        _loads(p, k, n)
+    scale, upper = _bounds(point, k, n)
+    highest = _highest(point[LEVEL, :k])
+    if warm:
+        gap = max(upper / scale - 1.0, CENTRED_GAP)
+        if not gap < WARM_GAP:
+            return 0.0
+        above, below = 1.0 + WARM_SLACK * gap, 1.0 - WARM_SLACK * gap
+        product = WARM_PRODUCT * gap / size
+    _scale_directions(p, n, math.sqrt(scale))
+    for i in range(size):
+        # F/lowest and load/highest are free of scale; the weights and multipliers are not.
+        if i < k:
+            point[DUAL, i] = 1.0 - below * point[LEVEL, i] / highest
+            weight = above * scale / lowest * point[PRIMAL, i]
+            point[PRIMAL, i] = max(weight, product / point[DUAL, i])
+        else:
+            point[PRIMAL, i] = above * point[LEVEL, i] / lowest - 1.0
+            multiplier = below * scale / highest * point[DUAL, i]
+            point[DUAL, i] = max(multiplier, product / point[PRIMAL, i])
+    return scale
+
+
+@kernel
+def _certify_lower(p: Interior, k: int, n: int) -> float:
+    """min_x F_x(w) at the normalised weights BEST, left in LEVEL.
+
+    Computed such that its error does not grow with the condition of V_w. For any p:
+    uᵀV⁻¹u = 2⟨u, p⟩ − pᵀVp + rᵀV⁻¹r with r = u − Vp. At p ≈ V⁻¹u the last term, the only one to
+    involve V⁻¹, is of second order.
+    """
+    point = p.point
+    weights, distances = point[BEST, :k], point[LEVEL, k : k + n]
+    inner, quadratic = point[WORK, :n], point[SQUARE, k : k + n]
+    solved, residual = p.white_directions, p.residuals
+    _copy(weights, weights, 1.0 / _total(weights))
+    if not _factor_information(p.arms, weights, point[WORK], p.information):
+        return 0.0
+    _whiten(p.information, p.directions, n, solved)
+    _unwhiten(p.information, solved, n)
+    _fill(quadratic, 0.0)
+    for i in range(p.arms.shape[0]):
         for x in range(n):
-            p.directions[i, x] *= scale
+            residual[i, x] = p.directions[i, x]
+            quadratic[x] += 2.0 * p.directions[i, x] * solved[i, x]
+    for a in range(k):
+        if weights[a] == 0.0:
+            continue
+        _products(p.arms, solved, a, k - k, n, inner)
+        for x in range(n):
+            quadratic[x] -= weights[a] * inner[x] * inner[x]
+        for i in range(p.arms.shape[0]):
+            scale = weights[a] * p.arms[i, a]
+            for x in range(n):
+                residual[i, x] -= scale * inner[x]
+    _whiten(p.information, residual, n, solved)
+    _squared_lengths(solved, inner)
+    for x in range(n):
+        distances[x] = 1.0 / (max(quadratic[x], 0.0) + inner[x])
+    return _lowest(distances)
 
 
 @kernel
-def _cold_start(p: Interior, k: int, n: int) -> float:
-    """Scale the directions so that uniform weights have min F = 1, and start strictly feasible.
+def _certify_upper(p: Interior, k: int, n: int) -> float:
+    """max_a Σ_x q_x ⟨θ_x, a⟩² / Σ_x q_x ⟨θ_x, u_x⟩² at BEST, whatever the error in θ.
 
-    Returns the value of uniform weights, by which the bounds have to be multiplied; 0 on failure.
+    Normalises the multipliers, such that ⟨θ_x, u_x⟩ = 1.
     """
-    arm, alternative = p.arm, p.alternative
+    point = p.point
+    theta, loads, row = p.white_directions, point[LEVEL, :k], point[WORK]
+    multipliers, lengths = point[BEST, k : k + n], point[SQUARE, k : k + n]
+    if not _factor_information(p.arms, point[BEST_AT, :k], row, p.information):
+        return math.inf
+    _whiten(p.information, p.directions, n, theta)
+    _squared_lengths(theta, lengths)
+    _unwhiten(p.information, theta, n)
+    _fill(loads, 0.0)
     for x in range(n):
-        alternative[Q, x] = 0.0
-    for a in range(k):
-        arm[W, a] = 1.0 / k
-    if not _evaluate(p, k, n):
-        return 0.0
-    uniform = math.inf
-    for x in range(n):
-        uniform = min(uniform, alternative[F, x])
-    _scale_directions(p, n, math.sqrt(uniform))
-    for a in range(k):
-        arm[W, a] = 1.3 / k
-        arm[LOAD, a] = 0.0
-    for x in range(n):
-        alternative[C, x] = 1.3 * alternative[F, x] / uniform - 1.0
-        alternative[Q, x] = 1.0 / alternative[C, x]
+        if multipliers[x] == 0.0:
+            continue
+        scale = 0.0
+        for i in range(p.arms.shape[0]):
+            scale += theta[i, x] * p.directions[i, x]
+        _products(theta, p.arms, x, k - k, k, row)
+        multiplier = multipliers[x] / (lengths[x] * lengths[x])
         for a in range(k):
-            arm[LOAD, a] += alternative[Q, x] * p.gradient[x, a]
-    highest = 0.0
-    for a in range(k):
-        highest = max(highest, arm[LOAD, a])
-    for x in range(n):
-        # ⟨θ, a⟩² was computed before the scaling and shrinks with it.
-        alternative[Q, x] *= 0.7 * uniform / highest
-    for a in range(k):
-        arm[S, a] = 1.0 - 0.7 * arm[LOAD, a] / highest
-    return uniform
+            loads[a] += multiplier * row[a] * row[a]
+        multipliers[x] = multiplier * scale * scale
+    total = _total(multipliers)
+    _copy(multipliers, multipliers, 1.0 / total)
+    return _highest(loads) / total
 
 
 @kernel
-def _warm_start(p: Interior, k: int, n: int) -> float:
-    """Start from CENTRED_W and CENTRED_Q, found for nearby margins. As `_cold_start`.
+def _optimise(p: Interior, k: int, n: int, goal: Vector) -> int:
+    """Solve the problem in `p` to `goal`: BEST, BEST_AT and CENTRED; the number of steps.
 
-    The slack that the iterate lost is given back in proportion to its gap, and no product w∘s or
-    q∘c stays far below their mean. Returns 0 where the iterate is too far from optimal to help.
-    """
-    arm, alternative = p.arm, p.alternative
-    _copy(arm[CENTRED_W], k, arm[W])
-    _copy(alternative[CENTRED_Q], n, alternative[Q])
-    if not _evaluate(p, k, n):
-        return 0.0
-    lower, upper = _bounds(arm, alternative, k, n)
-    width = max(upper / lower - 1.0, CENTRED)
-    if not width < WARM:
-        return 0.0
-    _scale_directions(p, n, math.sqrt(lower))
-    lowest = math.inf
-    highest = 0.0
-    for a in range(k):
-        highest = max(highest, arm[LOAD, a])
-    for x in range(n):
-        lowest = min(lowest, alternative[F, x])
-    slack = WARM_SLACK * width
-    mean = WARM_PRODUCT * width / (k + n)
-    for a in range(k):
-        arm[S, a] = 1.0 - (1.0 - slack) * arm[LOAD, a] / highest
-        arm[W, a] = max((1.0 + slack) * lower / lowest * arm[W, a], mean / arm[S, a])
-    for x in range(n):
-        alternative[C, x] = (1.0 + slack) * alternative[F, x] / lowest - 1.0
-        scaled = (1.0 - slack) * lower / highest * alternative[Q, x]
-        alternative[Q, x] = max(scaled, mean / alternative[C, x])
-    return lower
-
-
-@kernel
-def optimise(p: Interior, k: int, n: int, goal: Vector, warm: bool) -> tuple[float, float, int]:
-    """Certified bounds of the problem in `p`, and the steps taken; points in BEST_W, BEST_Q.
-
-    Warm start if asked for, fast mode, and safe mode if neither reached the goal. The weights
-    and multipliers are normalised, and F is left at its certified values for these weights.
+    Warm start if asked for, fast mode, and safe mode if neither reached the goal.
     """
     above, below = goal[ABOVE], goal[BELOW]
-    lower, upper, steps = 0.0, math.inf, 0
-    for attempt in range(0 if warm else 1, 3):
-        scale = _warm_start(p, k, n) if attempt == 0 else _cold_start(p, k, n)
+    steps = 0
+    for attempt in range(3):
+        if attempt == 0 and goal[WARM] == 0.0:
+            continue
+        scale = _start(p, k, n, attempt == 0)
         if not 0.0 < scale < math.inf:
             continue
         goal[ABOVE] = above / scale
@@ -767,141 +813,7 @@ def optimise(p: Interior, k: int, n: int, goal: Vector, warm: bool) -> tuple[flo
         if _reached(lower, upper, goal):
             break
     goal[ABOVE], goal[BELOW] = above, below
-    upper = _certify_upper(p, k, n) * (1.0 + ROUNDING)
-    lower = _certify_lower(p, k, n) * (1.0 - ROUNDING)
-    return lower, upper, steps
-
-
-@kernel
-def _certify_lower(p: Interior, k: int, n: int) -> float:
-    """min_x F_x(w)/1ᵀw at BEST_W, with an error that does not grow with the condition of V_w.
-
-    For any p: uᵀV⁻¹u = 2⟨u, p⟩ − pᵀVp + rᵀV⁻¹r with r = u − Vp. At p ≈ V⁻¹u the last term, the
-    only one to involve V⁻¹, is of second order. Normalises the weights, and leaves F_x in F.
-    """
-    weights = p.arm[BEST_W]
-    total = 0.0
-    for a in range(k):
-        total += weights[a]
-    for a in range(k):
-        weights[a] /= total
-    if not _factor_information(p.arms, k, weights, p.arm[ROW], p.information):
-        return 0.0
-    d = p.arms.shape[0]
-    solved = p.white_directions
-    residual = p.residuals
-    inner = p.alternative[STEP_Q]
-    quadratic = p.alternative[STEP_C]
-    _whiten(p.information, p.directions, n, solved)
-    _unwhiten(p.information, solved, n)
-    for x in range(n):
-        quadratic[x] = 0.0
-    for i in range(d):
-        for x in range(n):
-            residual[i, x] = p.directions[i, x]
-            quadratic[x] += 2.0 * p.directions[i, x] * solved[i, x]
-    for a in range(k):
-        weight = weights[a]
-        if weight == 0.0:
-            continue
-        for x in range(n):
-            inner[x] = 0.0
-        for i in range(d):
-            for x in range(n):
-                inner[x] += p.arms[i, a] * solved[i, x]
-        for x in range(n):
-            quadratic[x] -= weight * inner[x] * inner[x]
-        for i in range(d):
-            scale = weight * p.arms[i, a]
-            for x in range(n):
-                residual[i, x] -= scale * inner[x]
-    _whiten(p.information, residual, n, solved)
-    lowest = math.inf
-    _squared_lengths(solved, n, inner)
-    for x in range(n):
-        p.alternative[F, x] = 1.0 / (max(quadratic[x], 0.0) + inner[x])
-        lowest = min(lowest, p.alternative[F, x])
-    return lowest
-
-
-@kernel
-def _certify_upper(p: Interior, k: int, n: int) -> float:
-    """max_a Σ_x q_x ⟨θ_x, a⟩² / Σ_x q_x ⟨θ_x, u_x⟩², a bound whatever the error in θ.
-
-    Normalises the multipliers BEST_Q, such that ⟨θ_x, u_x⟩ = 1.
-    """
-    multipliers, weights = p.alternative[BEST_Q], p.arm[BEST_QW]
-    if not _factor_information(p.arms, k, weights, p.arm[ROW], p.information):
-        return math.inf
-    d = p.arms.shape[0]
-    theta = p.white_directions
-    _whiten(p.information, p.directions, n, theta)
-    _squared_lengths(theta, n, p.alternative[STEP_C])
-    _unwhiten(p.information, theta, n)
-    for a in range(k):
-        p.arm[LOAD, a] = 0.0
-    total = 0.0
-    for x in range(n):
-        if multipliers[x] == 0.0:
-            continue
-        distance = 1.0 / p.alternative[STEP_C, x]
-        normal = 0.0
-        for i in range(d):
-            normal += distance * theta[i, x] * p.directions[i, x]
-        multiplier = multipliers[x]
-        multipliers[x] = multiplier * normal * normal
-        total += multipliers[x]
-        for a in range(k):
-            p.arm[ROW, a] = 0.0
-        for i in range(d):
-            scale = distance * theta[i, x]
-            for a in range(k):
-                p.arm[ROW, a] += scale * p.arms[i, a]
-        for a in range(k):
-            p.arm[LOAD, a] += multiplier * p.arm[ROW, a] * p.arm[ROW, a]
-    highest = 0.0
-    for a in range(k):
-        highest = max(highest, p.arm[LOAD, a])
-    for x in range(n):
-        multipliers[x] /= total
-    return highest / total
-
-
-@kernel
-def directions(
-    answers: Matrix,
-    values: Vector,
-    z: int,
-    c: float,
-    e: float,
-    out: Matrix,
-    index: Counts,
-) -> int:
-    """u_x = y_x/n_x of the alternatives that can be confused with z, as columns of `out`.
-
-    Returns their number, or −1 if some n_x ≤ 0: then z is not ε-optimal and its value is 0.
-    """
-    d = answers.shape[1]
-    count = 0
-    for x in range(answers.shape[0]):
-        if x == z:
-            continue
-        difference = 0.0
-        length = 0.0
-        for i in range(d):
-            y = answers[z, i] - c * answers[x, i]
-            difference += y * y
-            length += answers[z, i] * answers[z, i] + answers[x, i] * answers[x, i]
-        if difference <= NEGLIGIBLE * length:
-            continue
-        margin = values[z] - c * values[x] + e
-        if not margin > SMALLEST_MARGIN:
-            return -1
-        for i in range(d):
-            out[i, count] = (answers[z, i] - c * answers[x, i]) / margin
-        index[count] = x
-        count += 1
-    return count
+    return steps
 
 
 class Workspace(NamedTuple):
@@ -909,9 +821,9 @@ class Workspace(NamedTuple):
 
     everything: Interior  # the whole problem, and where solutions are left
     interior: Interior  # where the interior point runs: the same, or a selection of columns
-    goal: Vector  # (4) when to stop
-    selection_goal: Vector  # (4) and for the selection
-    index: Counts  # (Z) answer of each alternative
+    goal: Vector  # (5) when to stop
+    selection_goal: Vector  # (5) and for the selection
+    answer: Counts  # (Z) answer of each alternative
     arms: Counts  # selected arms; empty where the whole problem is solved at once
     alternatives: Counts  # selected alternatives
     has_arm: Counts  # (K) 1 if selected
@@ -932,9 +844,9 @@ def workspace(arms: int, answers: int, dimension: int) -> Workspace:
         interior=(
             everything if at_once else interior(selected_arms, selected_alternatives, dimension)
         ),
-        goal=np.zeros(4),
-        selection_goal=np.zeros(4),
-        index=np.zeros(answers, dtype=np.int64),
+        goal=np.zeros(5),
+        selection_goal=np.zeros(5),
+        answer=np.zeros(answers, dtype=np.int64),
         arms=np.zeros(selected_arms, dtype=np.int64),
         alternatives=np.zeros(selected_alternatives, dtype=np.int64),
         has_arm=np.zeros(arms if selected_arms else 0, dtype=np.int64),
@@ -944,22 +856,16 @@ def workspace(arms: int, answers: int, dimension: int) -> Workspace:
 
 @kernel
 def _price(full: Interior, k: int, n: int) -> tuple[float, float]:
-    """F and LOAD of every arm and alternative at W and Q, and the bounds from them."""
-    arm, alternative = full.arm, full.alternative
-    if not _factor_information(full.arms, k, arm[W], arm[ROW], full.information):
+    """F and load of every alternative and arm at PRIMAL and DUAL, and the bounds from them."""
+    if not _distances(full, k, n):
         return 0.0, math.inf
-    _whiten(full.information, full.arms, k, full.white_arms)
-    _whiten(full.information, full.directions, n, full.white_directions)
-    _squared_lengths(full.white_directions, n, alternative[F])
-    for x in range(n):
-        alternative[F, x] = 1.0 / alternative[F, x]
+    loads = full.point[LEVEL, :k]
     _spread(full, k, n)
-    for a in range(k):
-        arm[LOAD, a] = 0.0
+    _fill(loads, 0.0)
     for i in range(full.arms.shape[0]):
         for a in range(k):
-            arm[LOAD, a] += full.white_arms[i, a] * full.spread_arms[i, a]
-    return _bounds(arm, alternative, k, n)
+            loads[a] += full.white_arms[i, a] * full.spread_arms[i, a]
+    return _bounds(full.point, k, n)
 
 
 @kernel
@@ -968,39 +874,29 @@ def _warm_up(full: Interior, k: int, n: int) -> None:
 
     They come nowhere near the optimum, but show which arms and alternatives matter.
     """
-    arm, alternative = full.arm, full.alternative
-    for a in range(k):
-        arm[W, a] = 1.0 / k
-    for x in range(n):
-        alternative[Q, x] = 1.0 / n
+    point = full.point
+    weights, multipliers = point[PRIMAL, :k], point[DUAL, k : k + n]
+    distances = point[LEVEL, k : k + n]
+    _fill(weights, 1.0 / k)
+    _fill(multipliers, 1.0 / n)
     for update in range(WARM_UP):
         _price(full, k, n)
-        lowest = math.inf
+        if update > 0:
+            for a in range(k):
+                weights[a] *= point[LEVEL, a]
+        _copy(weights, weights, 1.0 / _total(weights))
+        lowest = _lowest(distances)
         for x in range(n):
-            lowest = min(lowest, alternative[F, x])
-        total = 0.0
-        for a in range(k):
-            if update > 0:
-                arm[W, a] *= arm[LOAD, a]
-            total += arm[W, a]
-        for a in range(k):
-            arm[W, a] /= total
-        total = 0.0
-        for x in range(n):
-            alternative[Q, x] = (lowest / alternative[F, x]) ** SOFTNESS
-            total += alternative[Q, x]
-        for x in range(n):
-            alternative[Q, x] /= total
+            multipliers[x] = (lowest / distances[x]) ** SOFTNESS
+        _copy(multipliers, multipliers, 1.0 / _total(multipliers))
 
 
 @kernel
-def _select(
-    score: Vector, size: int, least: float, most: int, chosen: Counts, has: Counts, count: int
-) -> int:
+def _select(score: Vector, least: float, most: int, chosen: Counts, has: Counts, count: int) -> int:
     """Append to `chosen` the (at most `most`) largest scores above `least`; the new count."""
     for _ in range(min(most, chosen.shape[0] - count)):
         best = -1
-        for i in range(size):
+        for i in range(score.shape[0]):
             if has[i] == 0 and score[i] > (least if best < 0 else score[best]):
                 best = i
         if best < 0:
@@ -1012,25 +908,20 @@ def _select(
 
 
 @kernel
-def _select_basis(work: Workspace, k: int) -> int:
+def _select_basis(full: Interior, k: int, chosen: Counts, has: Counts) -> int:
     """Select d arms that span, by pivoted Gram–Schmidt on √w·L⁻¹a: the most useful ones first."""
-    full = work.everything
-    columns, length = full.spread_arms, full.arm[ROW]
+    columns, length = full.spread_arms, full.point[WORK, :k]
     d = columns.shape[0]
     for i in range(d):
         for a in range(k):
-            columns[i, a] = math.sqrt(full.arm[W, a]) * full.white_arms[i, a]
-    count = 0
+            columns[i, a] = math.sqrt(full.point[PRIMAL, a]) * full.white_arms[i, a]
+    count = k - k
     for _ in range(d):
-        _squared_lengths(columns, k, length)
-        count = _select(length, k, 0.0, 1, work.arms, work.has_arm, count)
-        pivot = work.arms[count - 1]
+        _squared_lengths(columns, length)
+        count = _select(length, 0.0, k // k, chosen, has, count)
+        pivot = chosen[count - 1]
         norm = length[pivot]
-        for a in range(k):
-            length[a] = 0.0
-        for i in range(d):
-            for a in range(k):
-                length[a] += columns[i, pivot] * columns[i, a]
+        _products(columns, columns, pivot, k - k, k, length)
         for i in range(d):
             scale = columns[i, pivot] / norm
             for a in range(k):
@@ -1039,156 +930,157 @@ def _select_basis(work: Workspace, k: int) -> int:
 
 
 @kernel
-def _restrict(work: Workspace, k: int, n: int) -> None:
-    """Copy the selected columns into the interior problem."""
-    full, p = work.everything, work.interior
-    for i in range(full.arms.shape[0]):
-        for j in range(k):
-            p.arms[i, j] = full.arms[i, work.arms[j]]
-        for j in range(n):
-            p.directions[i, j] = full.directions[i, work.alternatives[j]]
+def _gather(source: Matrix, chosen: Counts, count: int, out: Matrix) -> None:
+    """Copy the chosen columns."""
+    for i in range(source.shape[0]):
+        for j in range(count):
+            out[i, j] = source[i, chosen[j]]
 
 
 @kernel
-def _extend(work: Workspace, k: int, n: int) -> None:
-    """Weights and multipliers of the interior problem as those of the whole one, normalised."""
-    full, p = work.everything, work.interior
-    full.arm[W, :] = 0.0
-    full.alternative[Q, :] = 0.0
-    total = 0.0
-    for j in range(k):
-        total += p.arm[W, j]
-    for j in range(k):
-        full.arm[W, work.arms[j]] = p.arm[W, j] / total
-    total = 0.0
-    for j in range(n):
-        total += p.alternative[Q, j]
-    for j in range(n):
-        full.alternative[Q, work.alternatives[j]] = p.alternative[Q, j] / total
+def _scatter(source: Vector, chosen: Counts, count: int, scale: float, out: Vector) -> None:
+    """Put scaled entries at the chosen places, zero elsewhere."""
+    _fill(out, 0.0)
+    for j in range(count):
+        out[chosen[j]] = scale * source[j]
 
 
 @kernel
-def _drop_outsiders(work: Workspace, k: int, n: int, gap: float) -> tuple[int, int]:
-    """Deselect arms and alternatives that do not bind, by far more than the present gap.
-
-    The basis of the arms stays, without which V_w could become singular.
-    """
-    full, p = work.everything, work.interior
-    # Late dropouts would only come back: their absence moves the solution by more than the gap.
-    margin = OUTSIDE * max(gap, 1e-3)
-    upper, lower = 0.0, math.inf
-    for j in range(k):
-        upper = max(upper, full.arm[LOAD, work.arms[j]])
-    for j in range(n):
-        lower = min(lower, full.alternative[F, work.alternatives[j]])
-    arms = 0
-    for j in range(k):
-        a = work.arms[j]
-        if j >= full.arms.shape[0] and full.arm[LOAD, a] < (1.0 - margin) * upper:
-            work.has_arm[a] = 0
+def _keep(score: Vector, least: float, first: int, chosen: Counts, has: Counts, count: int) -> int:
+    """Drop from `chosen`, except from its `first` entries, the scores below `least`."""
+    kept = count - count
+    for j in range(count):
+        if j >= first and score[chosen[j]] < least:
+            has[chosen[j]] = 0
             continue
-        work.arms[arms] = a
-        p.arm[CENTRED_W, arms] = p.arm[CENTRED_W, j]
-        arms += 1
-    alternatives = 0
-    for j in range(n):
-        x = work.alternatives[j]
-        if full.alternative[F, x] > (1.0 + margin) * lower:
-            work.has_alternative[x] = 0
-            continue
-        work.alternatives[alternatives] = x
-        p.alternative[CENTRED_Q, alternatives] = p.alternative[CENTRED_Q, j]
-        alternatives += 1
-    return arms, alternatives
+        chosen[kept] = chosen[j]
+        kept += 1
+    return kept
 
 
 @kernel
-def _generate(work: Workspace, k_all: int, n_all: int, warm: bool) -> tuple[float, float, int]:
-    """As `optimise`, by column and constraint generation: solve a selection, price, extend it.
+def _best_score(score: Vector, chosen: Counts, count: int) -> float:
+    best = -math.inf
+    for j in range(count):
+        best = max(best, score[chosen[j]])
+    return best
 
-    With W and Q normalised, arms of load above the bound of the selection, and alternatives of
-    F below it, are those that its solution has overlooked.
+
+@merged
+def _generate(work: Workspace, k_all: int, n_all: int) -> int:
+    """Solve by column and constraint generation: solve a selection, price everything, extend it.
+
+    With weights and multipliers normalised, arms of larger load than any in the selection, and
+    alternatives of smaller F, are what its solution has overlooked.
     """
-    full, p, goal = work.everything, work.interior, work.goal
-    d = full.arms.shape[0]
-    arm, alternative, nearness = full.arm, full.alternative, full.alternative[STEP_Q]
-    if warm:
-        _copy(arm[CENTRED_W], k_all, arm[W])
-        _copy(alternative[CENTRED_Q], n_all, alternative[Q])
-    else:
+    full, p, goal, inner_goal = work.everything, work.interior, work.goal, work.selection_goal
+    arms, alternatives = work.arms, work.alternatives
+    point, d = full.point, full.arms.shape[0]
+    load, nearness = point[LEVEL, :k_all], point[SQUARE, k_all : k_all + n_all]
+    if goal[WARM] == 0.0:
         _warm_up(full, k_all, n_all)
+    else:
+        _copy(point[CENTRED, :k_all], point[PRIMAL, :k_all], 1.0)
+        _copy(point[CENTRED, k_all:], point[DUAL, k_all:], 1.0)
     _price(full, k_all, n_all)
     work.has_arm[:] = 0
     work.has_alternative[:] = 0
-    k = _select_basis(work, k_all)
-    k = _select(arm[W], k_all, 0.0, 3 * d * (d + 1) // 10, work.arms, work.has_arm, k)
-    n = 0
-    least = -math.inf
-    most = 2 * d
-    tolerance = 1e-2
-    work.selection_goal[ABOVE] = -math.inf
-    work.selection_goal[BELOW] = math.inf
+    k = _select_basis(full, k_all, arms, work.has_arm)
+    support = 3 * d * (d + 1) // 10
+    k = _select(point[PRIMAL, :k_all], 0.0, support, arms, work.has_arm, k)
+    n, more_n, least = k - k, 2 * d, -math.inf
+    inner_goal[GAP], inner_goal[FLOOR] = 0.0, 1e-2
+    inner_goal[ABOVE], inner_goal[BELOW], inner_goal[WARM] = -math.inf, math.inf, 0.0
     steps = 0
-    lower, upper = 0.0, math.inf
-    for attempt in range(GENERATIONS):
-        for x in range(n_all):
-            nearness[x] = -alternative[F, x]
-        new_n = _select(nearness, n_all, least, most, work.alternatives, work.has_alternative, n)
-        for j in range(n, new_n):
-            p.alternative[CENTRED_Q, j] = 0.0
-        n = new_n
-        _restrict(work, k, n)
-        work.selection_goal[GAP] = work.selection_goal[FLOOR] = tolerance
-        _, _, more = optimise(p, k, n, work.selection_goal, attempt > 0)
-        steps += more
-        _extend(work, k, n)
+    for _ in range(GENERATIONS):
+        _copy(point[LEVEL, k_all : k_all + n_all], nearness, -1.0)
+        n = _select(nearness, least, more_n, alternatives, work.has_alternative, n)
+        _gather(full.arms, arms, k, p.arms)
+        _gather(full.directions, alternatives, n, p.directions)
+        for j in range(k):
+            p.point[CENTRED, j] = point[CENTRED, arms[j]]
+        for j in range(n):
+            p.point[CENTRED, k + j] = point[CENTRED, k_all + alternatives[j]]
+        steps += _optimise(p, k, n, inner_goal)
+        for row in (PRIMAL, CENTRED):
+            scale = 1.0 / _total(p.point[row, :k])
+            _scatter(p.point[row, :k], arms, k, scale, point[row, :k_all])
+        for row in (DUAL, CENTRED):
+            scale = 1.0 / _total(p.point[row, k : k + n])
+            _scatter(p.point[row, k : k + n], alternatives, n, scale, point[row, k_all:])
         lower, upper = _price(full, k_all, n_all)
         if _reached(lower, upper, goal):
             break
         gap = upper / lower - 1.0
-        tolerance = max(0.2 * goal[FLOOR], min(tolerance, gap / 30.0))
-        highest = 0.0
-        for j in range(k):
-            highest = max(highest, arm[LOAD, work.arms[j]])
-        lowest = math.inf
-        for j in range(n):
-            lowest = min(lowest, alternative[F, work.alternatives[j]])
-        k, n = _drop_outsiders(work, k, n, gap)
+        _copy(point[LEVEL, k_all : k_all + n_all], nearness, -1.0)
+        highest = _best_score(load, arms, k)
+        nearest = _best_score(nearness, alternatives, n)
+        # Late dropouts would come back: their absence moves the solution by more than the gap.
+        off = OUTSIDE * max(gap, 1e-3)
+        k = _keep(load, (1.0 - off) * highest, d, arms, work.has_arm, k)
+        n = _keep(nearness, (1.0 + off) * nearest, k - k, alternatives, work.has_alternative, n)
         highest *= 1.0 + OVERLOOKED * gap
-        new_k = _select(arm[LOAD], k_all, highest, 2 * d, work.arms, work.has_arm, k)
-        for j in range(k, new_k):
-            p.arm[CENTRED_W, j] = 0.0
-        k = new_k
-        least = -lowest * (1.0 - OVERLOOKED * gap)
-        most = d
-    _copy(arm[W], k_all, arm[BEST_W])
-    _copy(arm[W], k_all, arm[BEST_QW])
-    _copy(arm[W], k_all, arm[CENTRED_W])
-    _copy(alternative[Q], n_all, alternative[BEST_Q])
-    _copy(alternative[Q], n_all, alternative[CENTRED_Q])
-    upper = _certify_upper(full, k_all, n_all) * (1.0 + ROUNDING)
-    lower = _certify_lower(full, k_all, n_all) * (1.0 - ROUNDING)
+        k = _select(load, highest, 2 * d, arms, work.has_arm, k)
+        least, more_n = (1.0 - OVERLOOKED * gap) * nearest, d
+        inner_goal[FLOOR] = max(0.2 * goal[FLOOR], min(inner_goal[FLOOR], gap / 30.0))
+        inner_goal[WARM] = 1.0
+    _copy(point[PRIMAL, :k_all], point[BEST, :k_all], 1.0)
+    _copy(point[PRIMAL, :k_all], point[BEST_AT, :k_all], 1.0)
+    _copy(point[DUAL, k_all:], point[BEST, k_all:], 1.0)
+    return steps
+
+
+@kernel
+def optimum(work: Workspace, k: int, n: int) -> tuple[float, float, int]:
+    """Solve the problem in work.everything to work.goal; certified bounds and number of steps.
+
+    BEST holds the normalised weights and multipliers, LEVEL the certified F for these weights.
+    """
+    if work.arms.shape[0] > 0:
+        steps = _generate(work, k, n)
+    else:
+        steps = _optimise(work.interior, k, n, work.goal)
+    upper = _certify_upper(work.everything, k, n) * (1.0 + ROUNDING)
+    lower = _certify_lower(work.everything, k, n) * (1.0 - ROUNDING)
     return lower, upper, steps
 
 
 @kernel
-def optimum(work: Workspace, k: int, n: int, warm: bool) -> tuple[float, float, int]:
-    """`optimise` the problem in work.everything to work.goal, at once or by generation."""
-    if work.arms.shape[0] > 0:
-        return _generate(work, k, n, warm)
-    return optimise(work.interior, k, n, work.goal, warm)
+def directions(
+    arms: Matrix, answers: Matrix, values: Vector, z: int, c: float, e: float, work: Workspace
+) -> int:
+    """Load arms, and u_x = y_x/n_x of the alternatives that can be confused with z.
 
-
-@kernel
-def load_arms(arms: Matrix, out: Matrix) -> None:
-    """out = armsᵀ, one arm per column."""
+    Returns their number, or −1 if some n_x ≤ 0: then z is not ε-optimal and its value is 0.
+    """
+    p = work.everything
+    d = answers.shape[1]
+    count = 0
+    for x in range(answers.shape[0]):
+        if x == z:
+            continue
+        difference = 0.0
+        length = 0.0
+        for i in range(d):
+            y = answers[z, i] - c * answers[x, i]
+            difference += y * y
+            length += answers[z, i] * answers[z, i] + answers[x, i] * answers[x, i]
+        if difference <= NEGLIGIBLE * length:
+            continue
+        margin = values[z] - c * values[x] + e
+        if not margin > SMALLEST_MARGIN:
+            return -1
+        for i in range(d):
+            p.directions[i, count] = (answers[z, i] - c * answers[x, i]) / margin
+        work.answer[count] = x
+        count += 1
     for a in range(arms.shape[0]):
-        for i in range(arms.shape[1]):
-            out[i, a] = arms[a, i]
+        for i in range(d):
+            p.arms[i, a] = arms[a, i]
+    return count
 
 
-@kernel
-def best_design(
+def _design(
     arms: Matrix,
     answers: Matrix,
     values: Vector,
@@ -1204,30 +1096,30 @@ def best_design(
 
     A negative number of steps says that the bracket, though valid, is wider than `gap`.
     """
-    p = work.everything
     k = arms.shape[0]
-    for a in range(k):
-        weights_out[a] = 1.0 / k
-    for x in range(answers.shape[0]):
-        multipliers_out[x] = 0.0
-    n = directions(answers, values, z, c, e, p.directions, work.index)
+    _fill(weights_out, 1.0 / k)
+    _fill(multipliers_out, 0.0)
+    n = directions(arms, answers, values, z, c, e, work)
     if n < 0:
         return 0.0, 0.0, 0
     if n == 0:
         return math.inf, math.inf, 0
-    load_arms(arms, p.arms)
-    work.goal[GAP] = MARGIN * gap
-    work.goal[FLOOR] = MARGIN * gap
-    work.goal[ABOVE] = -math.inf
-    work.goal[BELOW] = math.inf
-    lower, upper, steps = optimum(work, k, n, False)
-    for a in range(k):
-        weights_out[a] = p.arm[BEST_W, a]
+    goal = work.goal
+    goal[GAP] = goal[FLOOR] = MARGIN * gap
+    goal[ABOVE], goal[BELOW], goal[WARM] = -math.inf, math.inf, 0.0
+    lower, upper, steps = optimum(work, k, n)
+    best = work.everything.point[BEST]
+    _copy(best[:k], weights_out, 1.0)
     for i in range(n):
-        multipliers_out[work.index[i]] = p.alternative[BEST_Q, i]
-    if not upper - lower <= gap * lower:
+        multipliers_out[work.answer[i]] = best[k + i]
+    if not lower <= upper <= (1.0 + gap) * lower:
         steps = -max(steps, 1)
     return lower, upper, steps
+
+
+# For callers that are compiled themselves, or in a hurry. From Python, `_design` as it stands does
+# the same a few microseconds later, and has nothing to compile that other kernels do not share.
+best_design = kernel(_design)
 
 
 class Design(NamedTuple):
@@ -1247,7 +1139,7 @@ def solve(
     weights = np.zeros(arms.shape[0])
     multipliers = np.zeros(answers.shape[0])
     work = workspace(arms.shape[0], answers.shape[0], arms.shape[1])
-    lower, upper, iterations = best_design(
+    lower, upper, iterations = _design(
         arms, answers, values, z, c, e, gap, weights, multipliers, work
     )
     return Design(lower, upper, weights, multipliers, iterations)

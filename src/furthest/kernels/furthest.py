@@ -20,14 +20,14 @@ from furthest.kernels import design
 from furthest.kernels.design import (
     ABOVE,
     BELOW,
-    BEST_Q,
-    BEST_W,
-    CENTRED_Q,
-    CENTRED_W,
+    BEST,
+    CENTRED,
     FLOOR,
     GAP,
-    F,
+    LEVEL,
+    WARM,
     Workspace,
+    merged,
 )
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Counts, Matrix, Vector
@@ -107,36 +107,31 @@ def _epsilon_optimal(values: Vector, c: float, e: float, out: Counts) -> int:
 
 
 @kernel
-def _bracket(oracle: Oracle, values: Vector, z: int, c: float, e: float) -> None:
+def _bracket(
+    values: Vector, z: int, c: float, e: float, nearness: Vector, shares: Vector
+) -> tuple[float, float]:
     """Bounds of value(z) at these values from the cached certificate."""
-    oracle.lower[z] = 0.0
-    oracle.upper[z] = math.inf
-    if oracle.known[z] == 0:
-        return
     lower = math.inf
-    shares = 0.0
+    share = 0.0
     for x in range(values.shape[0]):
         margin = values[z] - c * values[x] + e
         square = margin * margin if margin > 0.0 else 0.0
-        distance = square * oracle.nearness[z, x]
+        distance = square * nearness[x]
         # Infinite times zero is NaN, and loses the comparison; `min` need not ignore it.
         lower = distance if distance < lower else lower  # noqa: FURB136
-        if oracle.shares[z, x] > 0.0:
-            shares += oracle.shares[z, x] / square
-    oracle.lower[z] = lower
-    oracle.upper[z] = max(lower, 1.0 / shares)
+        if shares[x] > 0.0:
+            share += shares[x] / square
+    return lower, max(lower, 1.0 / share)
 
 
-@kernel
+@merged
 def _refine(
     oracle: Oracle, arms: Matrix, answers: Matrix, values: Vector, z: int, c: float, e: float
 ) -> None:
     """Solve answer z to the goal in the workspace, and cache its certificate."""
-    p = oracle.work.everything
-    index = oracle.work.index
+    point, index, goal = oracle.work.everything.point, oracle.work.answer, oracle.work.goal
     k = arms.shape[0]
-    n = design.directions(answers, values, z, c, e, p.directions, index)
-    known = oracle.known[z] == 1
+    n = design.directions(arms, answers, values, z, c, e, oracle.work)
     for x in range(answers.shape[0]):
         oracle.nearness[z, x] = math.inf
         oracle.shares[z, x] = 0.0
@@ -144,47 +139,46 @@ def _refine(
         # Not ε-optimal, or never to be confused: no design is better than another.
         oracle.lower[z] = oracle.upper[z] = 0.0 if n < 0 else math.inf
         oracle.known[z] = 0
-        for a in range(k):
-            oracle.weights[z, a] = 1.0 / k
+        oracle.weights[z, :] = 1.0 / k
         return
-    design.load_arms(arms, p.arms)
-    if known:
+    goal[WARM] = oracle.known[z]
+    if oracle.known[z] == 1:
         for a in range(k):
-            p.arm[CENTRED_W, a] = oracle.centred_weights[z, a]
+            point[CENTRED, a] = oracle.centred_weights[z, a]
         for i in range(n):
             margin = values[z] - c * values[index[i]] + e
-            p.alternative[CENTRED_Q, i] = oracle.centred_multipliers[z, index[i]] / margin / margin
-    lower, upper, steps = design.optimum(oracle.work, k, n, known)
-    oracle.statistics[2] += steps
+            multiplier = oracle.centred_multipliers[z, index[i]]
+            point[CENTRED, k + i] = multiplier / margin / margin
+    lower, upper, steps = design.optimum(oracle.work, k, n)
     for i in range(n):
         x = index[i]
         margin = values[z] - c * values[x] + e
-        oracle.nearness[z, x] = p.alternative[F, i] / margin / margin
-        oracle.shares[z, x] = p.alternative[BEST_Q, i] * margin * margin / upper
-        oracle.centred_multipliers[z, x] = p.alternative[CENTRED_Q, i] * margin * margin
+        oracle.nearness[z, x] = point[LEVEL, k + i] / margin / margin
+        oracle.shares[z, x] = point[BEST, k + i] * margin * margin / upper
+        oracle.centred_multipliers[z, x] = point[CENTRED, k + i] * margin * margin
     for a in range(k):
-        oracle.weights[z, a] = p.arm[BEST_W, a]
-        oracle.centred_weights[z, a] = p.arm[CENTRED_W, a]
+        oracle.weights[z, a] = point[BEST, a]
+        oracle.centred_weights[z, a] = point[CENTRED, a]
     oracle.known[z] = 1
     oracle.lower[z] = lower
     oracle.upper[z] = max(lower, upper)
+    oracle.statistics[2] += steps
 
 
 @kernel
-def _relative_gap(oracle: Oracle, z: int) -> float:
+def _relative_gap(lower: float, upper: float) -> float:
     """upper/lower − 1, infinite where the lower bound is zero."""
-    if oracle.upper[z] == oracle.lower[z]:
-        return 0.0
-    return (oracle.upper[z] - oracle.lower[z]) / oracle.lower[z]
+    return 0.0 if upper == lower else (upper - lower) / lower
 
 
 @kernel
-def _next_question(oracle: Oracle, count: int, goal: Vector) -> tuple[int, int]:
+def _next_question(
+    lower: Vector, upper: Vector, candidates: Counts, count: int, goal: Vector
+) -> tuple[int, int]:
     """The leader, and the answer to solve next with its goal (−1 if the leader has won).
 
     The leader has the largest lower bound, its rival the largest upper bound among the others.
     """
-    lower, upper, candidates = oracle.lower, oracle.upper, oracle.candidates
     leader = candidates[0]
     for i in range(1, count):
         if lower[candidates[i]] > lower[leader]:
@@ -199,12 +193,17 @@ def _next_question(oracle: Oracle, count: int, goal: Vector) -> tuple[int, int]:
     chosen, other = rival, leader
     if upper[leader] >= upper[rival]:
         chosen, other = leader, rival
-    gap, other_gap = _relative_gap(oracle, chosen), _relative_gap(oracle, other)
+    gap = _relative_gap(lower[chosen], upper[chosen])
+    other_gap = _relative_gap(lower[other], upper[other])
     if gap <= min(EARLY, other_gap):
         chosen, other = other, chosen
         gap, other_gap = other_gap, gap
     if gap <= TIED:
-        return leader, -1
+        # Both are: the first of those that nothing distinguishes.
+        for i in range(count):
+            z = candidates[i]
+            if lower[z] >= (1.0 - 2.0 * TIED) * lower[leader]:
+                return z, -1
     # No narrower than useful: the other may have to be solved again first.
     goal[GAP] = EARLY
     goal[FLOOR] = max(0.5 * TIED, min(EARLY, 0.1 * other_gap))
@@ -237,16 +236,21 @@ def furthest_design(
     z = oracle.candidates[0]
     if count > 1 or gap < math.inf:
         for i in range(count):
-            _bracket(oracle, values, oracle.candidates[i], c, e)
+            x = oracle.candidates[i]
+            oracle.lower[x], oracle.upper[x] = 0.0, math.inf
+            if oracle.known[x] == 1:
+                oracle.lower[x], oracle.upper[x] = _bracket(
+                    values, x, c, e, oracle.nearness[x], oracle.shares[x]
+                )
     while count > 1 or gap < math.inf:
-        z, chosen = _next_question(oracle, count, goal)
+        z, chosen = _next_question(oracle.lower, oracle.upper, oracle.candidates, count, goal)
         if chosen < 0 or solves >= PATIENCE * count:
             # The winner is known; from here on only its design is left to improve.
             oracle.candidates[0] = chosen = z
             count = 1
             goal[FLOOR] = gap
             goal[GAP] = 0.0
-            if not _relative_gap(oracle, z) > gap:
+            if not _relative_gap(oracle.lower[z], oracle.upper[z]) > gap:
                 break
             gap = math.inf
         _refine(oracle, arms, answers, values, chosen, c, e)
@@ -256,7 +260,7 @@ def furthest_design(
     return z
 
 
-@kernel
+@merged
 def furthest_answer(
     oracle: Oracle, arms: Matrix, answers: Matrix, values: Vector, c: float, e: float
 ) -> int:

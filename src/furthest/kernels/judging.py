@@ -11,11 +11,17 @@ from numba.extending import overload
 from furthest.kernels import normal_gamma
 from furthest.kernels.evidence import ROUNDS, Evidence
 from furthest.kernels.jit import spliced
+from furthest.kernels.linalg import Counts
 from furthest.kernels.normal_gamma import NormalGamma
 from furthest.kernels.original import rival
 from furthest.kernels.task import Task
 from furthest.kernels.thresholds import Threshold, levels_met, width
 from furthest.kernels.topwrong import TopWrong, met, observe
+
+# Positions in Stopping.state.
+ANSWER = 0  # the candidate answer; −1 before the first
+MET = 1  # confidence levels reached so far
+SURVIVOR = 2  # the one answer that the sampling rule has not eliminated, or −1; it writes this
 
 # Kinds of ByThreshold.
 GLR_TEST = 0
@@ -35,19 +41,22 @@ def judge_by_threshold(
     threshold: Threshold,
     task: Task,
     evidence: Evidence,
-    z: int,
     glr: float,
-    done: int,
-    survivor: int,
+    state: Counts,
 ) -> int:
     """GLR, the additive ε-gap of LinGapE, or a sampling rule's own elimination of all others."""
+    done = state[MET]
     if test.kind == GLR_TEST:
-        return levels_met(threshold, task, evidence, z, glr, done)
+        return levels_met(threshold, task, evidence, state[ANSWER], glr, done)
     levels = threshold.offsets.shape[0]
     if test.kind == ELIMINATION_TEST:
-        return levels if survivor >= 0 else done
+        if state[SURVIVOR] < 0:
+            return done
+        state[ANSWER] = state[SURVIVOR]
+        return levels
+    rounds = evidence.clock[ROUNDS]
     while done < levels:
-        _, gap = rival(task, evidence, z, width(threshold, evidence.clock[ROUNDS], done))
+        _, gap = rival(task, evidence, state[ANSWER], width(threshold, rounds, done))
         if gap > task.e:
             break
         done += 1
@@ -60,13 +69,13 @@ def judge_top_wrong(
     threshold: Threshold,
     task: Task,
     evidence: Evidence,
-    z: int,
     glr: float,
-    done: int,
-    survivor: int,
+    state: Counts,
 ) -> int:
     """The top-wrong-answer test, level by level."""
-    while done < threshold.offsets.shape[0] and met(test, task, evidence, z, done):
+    done = state[MET]
+    levels = threshold.offsets.shape[0]
+    while done < levels and met(test, task, evidence, state[ANSWER], done):
         done += 1
     return done
 
@@ -77,13 +86,11 @@ def judge_normal_gamma(
     threshold: Threshold,
     task: Task,
     evidence: Evidence,
-    z: int,
     glr: float,
-    done: int,
-    survivor: int,
+    state: Counts,
 ) -> int:
     """The mixture for unknown σ."""
-    return normal_gamma.levels_met(test, task, evidence, z, glr, done)
+    return normal_gamma.levels_met(test, task, evidence, state[ANSWER], glr, state[MET])
 
 
 @spliced
@@ -104,20 +111,10 @@ _WITNESSES: dict[type, Any] = {
 
 
 def judge(
-    test: Any,
-    threshold: Threshold,
-    task: Task,
-    evidence: Evidence,
-    z: int,
-    glr: float,
-    done: int,
-    survivor: int,
+    test: Any, threshold: Threshold, task: Task, evidence: Evidence, glr: float, state: Counts
 ) -> int:
-    """How many confidence levels answer z has reached; the first `done` are known to be.
-
-    `survivor` is the one answer that the sampling rule has not eliminated, or −1.
-    """
-    reached: int = _JUDGES[type(test)](test, threshold, task, evidence, z, glr, done, survivor)
+    """How many confidence levels the answer in `state` has reached; never fewer than before."""
+    reached: int = _JUDGES[type(test)](test, threshold, task, evidence, glr, state)
     return reached
 
 
@@ -128,28 +125,14 @@ def witness(test: Any, task: Task, evidence: Evidence, arm: int, reward: float) 
 
 @overload(judge, inline="always")
 def _judge_compiled(
-    test: Any,
-    threshold: Any,
-    task: Any,
-    evidence: Any,
-    z: Any,
-    glr: Any,
-    done: Any,
-    survivor: Any,
+    test: Any, threshold: Any, task: Any, evidence: Any, glr: Any, state: Any
 ) -> Any:
     chosen = _JUDGES[test.instance_class]
 
     def implementation(
-        test: Any,
-        threshold: Any,
-        task: Any,
-        evidence: Any,
-        z: Any,
-        glr: Any,
-        done: Any,
-        survivor: Any,
+        test: Any, threshold: Any, task: Any, evidence: Any, glr: Any, state: Any
     ) -> Any:
-        return chosen(test, threshold, task, evidence, z, glr, done, survivor)
+        return chosen(test, threshold, task, evidence, glr, state)
 
     return implementation
 

@@ -63,11 +63,7 @@ def log_e_value(share: float, rounds: float, shape: float) -> float:
     """
     k = shape + 0.5 * rounds
     share = min(share, 1.0 - shape / k)
-    return (
-        -k * math.log1p(-share)
-        - shape * share / (1.0 - share)
-        + log_normaliser(rounds, shape)
-    )
+    return -k * math.log1p(-share) - shape * share / (1.0 - share) + log_normaliser(rounds, shape)
 
 
 @kernel
@@ -127,23 +123,24 @@ def log_one_sided_student(
     size: float,
     residual: float,
     rounds: float,
-    precisions: Vector,
-    log_weights: Vector,
-    shapes: Vector,
-    log_shares: Vector,
+    directions: Matrix,
+    shapes: Matrix,
 ) -> float:
-    """ln Σ w_j v_i E_ij of a contrast with T ≥ t and RSS(λ) ≤ residual: known σ's log_one_sided."""
+    """ln Σ w_j v_i E_ij of a contrast with T ≥ t and RSS(λ) ≤ residual.
+
+    Rows of `directions`: ℓ_j/‖y‖² and ln w_j; rows of `shapes`: a_i and ln v_i.
+    """
     if not (t > 0.0 and residual < math.inf):
         return -math.inf
     top, total = -math.inf, 0.0
-    for j in range(precisions.shape[0]):
-        prior = precisions[j] * size
+    for j in range(directions.shape[1]):
+        prior = directions[0, j] * size
         both = variance + prior
         share = t * t / (both * residual) if residual > 0.0 else 1.0
-        penalty = log_weights[j] - 0.5 * math.log(both / prior)
-        for i in range(shapes.shape[0]):
-            term = penalty + log_shares[i] + log_e_value(share, rounds, shapes[i])
-            term += log_one_sided_bonus(share, rounds, shapes[i])
+        penalty = directions[1, j] - 0.5 * math.log(both / prior)
+        for i in range(shapes.shape[1]):
+            term = penalty + shapes[1, i] + log_e_value(share, rounds, shapes[0, i])
+            term += log_one_sided_bonus(share, rounds, shapes[0, i])
             if term > top:
                 total = total * math.exp(top - term) + 1.0
                 top = term
@@ -153,21 +150,21 @@ def log_one_sided_student(
 
 
 @kernel
-def ellipsoid_share(target: float, rounds: float, shapes: Vector, log_shares: Vector) -> float:
+def ellipsoid_share(target: float, rounds: float, shapes: Matrix) -> float:
     """The largest share ‖S(λ)‖²/RSS(λ) of a λ that is not rejected: the least over the shapes."""
     least = math.inf
-    for i in range(shapes.shape[0]):
-        least = min(least, largest_share(target - log_shares[i], rounds, shapes[i]))
+    for i in range(shapes.shape[1]):
+        least = min(least, largest_share(target - shapes[1, i], rounds, shapes[0, i]))
     return least
 
 
 @kernel
-def residual_of_design(task: Task, evidence: Evidence) -> float:
+def residual_of_design(arms: Matrix, initial: Counts, sums: Vector, estimate: Vector) -> float:
     """RSS of the complete initial design, in which every arm is measured once."""
     total = 0.0
-    for i in range(task.initial.shape[0]):
-        arm = task.initial[i]
-        total += (evidence.sums[arm] - dot(task.arms[arm], evidence.estimate)) ** 2
+    for i in range(initial.shape[0]):
+        arm = initial[i]
+        total += (sums[arm] - dot(arms[arm], estimate)) ** 2
     return total
 
 
@@ -220,8 +217,7 @@ class NormalGamma(NamedTuple):
     residual: Vector  # (1,) RSS at the estimate
     offsets: Vector  # (levels,) ln 1/δ
     kappas: Vector  # (scales,)
-    shapes: Vector  # (shapes,) a_i
-    log_shares: Vector  # (shapes,) ln v_i
+    shapes: Matrix  # (2, shapes) a_i and ln v_i
     floor: Vector  # (1,) smallest ln|V+κ|/|κ| when last computed; it only grows
     logdets: Vector  # (scales,) scratch
     factor: Matrix  # (d, d) scratch
@@ -229,9 +225,7 @@ class NormalGamma(NamedTuple):
     spreads: Vector  # (Z,) scratch
 
 
-def normal_gamma(
-    task: Task, deltas: Sequence[float], shapes: Shapes | None = None
-) -> NormalGamma:
+def normal_gamma(task: Task, deltas: Sequence[float], shapes: Shapes | None = None) -> NormalGamma:
     """A fresh rule for one run; δ in descending order."""
     shapes = shapes or Shapes()
     d = task.arms.shape[1]
@@ -240,8 +234,7 @@ def normal_gamma(
         residual=np.zeros(1),
         offsets=np.array([math.log(1.0 / delta) for delta in deltas]),
         kappas=4.0 * d * 16.0 ** np.arange(MIXTURE_SCALES),
-        shapes=np.array(shapes.shapes, float),
-        log_shares=np.log(np.array(shapes.weights, float)),
+        shapes=np.array([shapes.shapes, np.log(shapes.weights)], float),
         floor=np.zeros(1),
         logdets=np.zeros(MIXTURE_SCALES),
         factor=np.zeros((d, d)),
@@ -257,7 +250,9 @@ def observe(state: NormalGamma, task: Task, evidence: Evidence, arm: int, reward
         return
     if state.clock[0] == 0:
         state.clock[0] = 1
-        state.residual[0] = residual_of_design(task, evidence)
+        state.residual[0] = residual_of_design(
+            task.arms, task.initial, evidence.sums, evidence.estimate
+        )
         return
     surprise = reward - dot(task.arms[arm], evidence.estimate)
     state.residual[0] += residual_of_measurement(surprise, evidence.widths[arm])
@@ -273,8 +268,8 @@ def levels_met(
     # ρ ≥ 0 and the old volumes make the share and the e-value larger than they are.
     share = glr / (state.residual[0] + glr) if glr < math.inf else 1.0
     best = -math.inf
-    for i in range(state.shapes.shape[0]):
-        best = max(best, log_e_value(share, rounds, state.shapes[i]))
+    for i in range(state.shapes.shape[1]):
+        best = max(best, log_e_value(share, rounds, state.shapes[0, i]))
     if best - 0.5 * state.floor[0] < state.offsets[done]:
         return met
     score = mixture_log_e_value(state, task, evidence, z)
@@ -340,9 +335,9 @@ def _log_average(
         kappa = state.kappas[j]
         distance = squared_margin / (norm + kappa * spread)
         share = distance / (state.residual[0] + (1.0 + kappa * largest) * distance)
-        for i in range(state.shapes.shape[0]):
-            term = log_e_value(share, rounds, state.shapes[i])
-            term += state.log_shares[i] - 0.5 * state.logdets[j]
+        for i in range(state.shapes.shape[1]):
+            term = log_e_value(share, rounds, state.shapes[0, i])
+            term += state.shapes[1, i] - 0.5 * state.logdets[j]
             if term > top:
                 total = total * math.exp(top - term) + 1.0
                 top = term

@@ -18,16 +18,11 @@ from furthest.kernels.evidence import ROUNDS, Evidence
 from furthest.kernels.exact import NoOracle, exact_furthest
 from furthest.kernels.furthest import Oracle
 from furthest.kernels.jit import spliced
-from furthest.kernels.judging import judge
+from furthest.kernels.judging import ANSWER, MET, judge
 from furthest.kernels.linalg import Counts
 from furthest.kernels.schedules import LAZY, Schedule, on_grid
 from furthest.kernels.task import Task
 from furthest.kernels.thresholds import Threshold
-
-# Positions in Stopping.state.
-ANSWER = 0  # the candidate answer; −1 before the first
-MET = 1  # confidence levels reached so far
-SURVIVOR = 2  # the one answer that the sampling rule has not eliminated, or −1; it writes this
 
 
 class Stopping(NamedTuple):
@@ -38,7 +33,7 @@ class Stopping(NamedTuple):
     test: Any  # ByThreshold, or a test with a state of its own
     schedule: Schedule
     oracle: Oracle | NoOracle  # for the exact furthest answer
-    state: Counts  # (3,) see the positions above
+    state: Counts  # (3,) positions in judging.py
 
 
 def stopping(
@@ -60,16 +55,7 @@ def assess(task: Task, evidence: Evidence, rule: Stopping, rng: Generator) -> in
         state[ANSWER], glr = _candidate(task, evidence, rule)
     else:
         glr, _ = statistic(task, evidence, state[ANSWER], -math.inf)
-    state[MET] = judge(
-        rule.test,
-        rule.threshold,
-        task,
-        evidence,
-        state[ANSWER],
-        glr,
-        state[MET],
-        state[SURVIVOR],
-    )
+    state[MET] = judge(rule.test, rule.threshold, task, evidence, glr, state)
     return state[MET]
 
 

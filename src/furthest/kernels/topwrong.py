@@ -18,7 +18,7 @@ import numpy as np
 
 from furthest.kernels.alternatives import SAME
 from furthest.kernels.evidence import READY, ROUNDS, Evidence
-from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.jit import inlined, kernel, spliced
 from furthest.kernels.linalg import (
     Counts,
     Matrix,
@@ -47,13 +47,36 @@ CORRECTION = 1.0
 # Positions in TopWrong.clock.
 STARTED = 0  # 1 once the initial design is folded in
 
-NOBODY = -1
+# Positions in TopWrong.residual.
+RSS = 0  # residual sum of squares at the estimate
+BOUND = 1  # scratch, for unknown σ: the largest RSS(λ) within all ellipsoids
+
+# Rows of TopWrong.required: what each confidence level asks for.
+RADIUS = 0  # 2 ln(2/(π₀δ)): squared radius of the ellipsoids without their volume
+FIRST = 1  # ln 1/(π₁δ)
+SUMMED = 2  # ln n/(π₂δ)
+FALLBACK = 3  # ln n/(π₃δ)
+
+# Rows of TopWrong.ellipsoids.
+KAPPA = 0  # prior precision κ_j
+VOLUME = 1  # ln|V + κ_j|/|κ_j| when last computed; it only grows
+SQUARED_RADIUS = 2  # scratch: R_j² at the level in question
+
+# Rows of TopWrong.directions (precision ℓ_j/‖y‖²) and TopWrong.shapes (shape a_i).
+PARAMETER = 0
+LOG_WEIGHT = 1
+
+# Rows of TopWrong.vectors, all scratch.
+OFFSET = 0  # τ − Bᵀm
+CONTRAST = 1  # y
+DUAL = 2  # V⁻¹y
+BENT = 3  # Dy
 
 
 class Masses(NamedTuple):
-    """How δ is spent, with n = Z − 2 bystanders; `first` gets what the others leave.
+    """How δ is spent, with n = Z − 2 bystanders; the pair itself, π₁, gets what the others leave.
 
-    Any positive masses with a sum of at most 1 keep the theorem. Small `summed` and `fallback` stop
+    Any positive masses with a sum below 1 keep the theorem. Small `summed` and `fallback` stop
     earlier where ε is small against the gaps, later where several wrong answers are tied.
     """
 
@@ -71,34 +94,37 @@ class Scales(NamedTuple):
 
 
 class TopWrong(NamedTuple):
-    """The e-processes of all contrasts at once, and what the test at each level requires."""
+    """The e-processes of all contrasts at once, and what the test at each level requires.
+
+    Few arrays with named rows: every array of a NamedTuple costs compilation time at every call.
+    """
 
     clock: Counts  # (1,) see the positions above
     drift: Matrix  # (d, d) D = B − t·I
     spread: Matrix  # (d, d) J
     total: Vector  # (d,) τ
-    obstacles: Counts  # (Z, 2) for every candidate the pair (x, z') that failed last
-    log_volumes: Vector  # (ellipsoids,) ln|V + κ|/|κ| when last computed; they only grow
-    kappas: Vector  # (ellipsoids,)
-    precisions: Vector  # (directions,) ℓ_j/‖y‖²
-    log_weights: Vector  # (directions,) ln w_j
-    radius: Vector  # (levels,) 2 ln(2/(π₀δ)): squared radius of the ellipsoids without their volume
-    shapes: Vector  # (shapes,) a_i of the normal–gamma e-values; none where σ is known
-    log_shares: Vector  # (shapes,) logarithms of their weights
-    residual: Vector  # (1,) residual sum of squares, for unknown σ
-    first: Vector  # (levels,) ln 1/(π₁δ)
-    summed: Vector  # (levels,) ln n/(π₂δ)
-    fallback: Vector  # (levels,) ln n/(π₃δ)
-    radii: Vector  # (ellipsoids,) scratch: squared radii R_j² at the level in question
-    bound: Vector  # (1,) scratch: for unknown σ, the largest RSS(λ) within all ellipsoids
-    offset: Vector  # (d,) scratch: τ − Bᵀm
-    contrast: Vector  # (d,) scratch: y
-    dual: Vector  # (d,) scratch: V⁻¹y
-    bent: Vector  # (d,) scratch: Dy
-    weight: Vector  # (d,) scratch: g
-    evidences: Vector  # (Z,) scratch: F(z − c·x) of every x
+    residual: Vector  # (2,) see the positions above
+    obstacles: Counts  # (Z, 2) for every candidate z the pair (x, z') that failed last; −1 before
+    required: Matrix  # (4, levels)
+    directions: Matrix  # (2, directions)
+    ellipsoids: Matrix  # (3, ellipsoids)
+    shapes: Matrix  # (2, shapes) priors of the normal–gamma e-values; none where σ is known
+    vectors: Matrix  # (4, d) scratch
+    strengths: Vector  # (Z,) scratch: log evidence for z against every x
     factor: Matrix  # (d, d) scratch
     work: Matrix  # (d, d) scratch
+
+
+class Case(NamedTuple):
+    """What the contrasts are made of: the answers, and least squares after t measurements."""
+
+    answers: Matrix  # (Z, d)
+    c: float
+    e: float
+    rounds: float  # t
+    values: Vector  # (Z,)
+    projected: Matrix  # (d, Z)
+    inverse: Matrix  # (d, d)
 
 
 def top_wrong(
@@ -112,43 +138,39 @@ def top_wrong(
 
     With `shapes` σ is unknown and the noise Gaussian; without, σ = 1 and the noise sub-Gaussian.
     """
-    masses, scales = masses or Masses(), scales or Scales()
+    scales = scales or Scales()
     answers, d = task.answers.shape
-    bystanders = answers - 2
-    share = bystanders / (bystanders + 1)
-    summed, fallback = masses.summed * share, masses.fallback * share
-    first = 1.0 - masses.ellipsoid - summed - fallback
-    ellipsoids = len(scales.ellipsoids)
-    logs = np.array([math.log(1.0 / delta) for delta in deltas])
-    nothing = np.full(len(deltas), math.inf)
+    kappas = d * np.array(scales.ellipsoids, float)
+    priors = shapes or Shapes((), ())
     return TopWrong(
         clock=np.zeros(1, np.int64),
         drift=np.zeros((d, d)),
         spread=np.zeros((d, d)),
         total=np.zeros(d),
-        obstacles=np.full((answers, 2), NOBODY, np.int64),
-        log_volumes=np.zeros(ellipsoids),
-        kappas=d * np.array(scales.ellipsoids, float),
-        precisions=np.array(scales.directions, float),
-        log_weights=np.log(np.array(scales.weights, float)),
-        shapes=np.array(shapes.shapes if shapes else (), float),
-        log_shares=np.log(np.array(shapes.weights if shapes else (), float)),
-        residual=np.zeros(1),
-        radii=np.zeros(ellipsoids),
-        bound=np.zeros(1),
-        radius=2.0 * (logs + math.log(ellipsoids / masses.ellipsoid)),
-        first=logs - math.log(first),
-        summed=logs + math.log(bystanders / summed) if bystanders else nothing,
-        fallback=logs + math.log(bystanders / fallback) if bystanders else nothing.copy(),
-        offset=np.zeros(d),
-        contrast=np.zeros(d),
-        dual=np.zeros(d),
-        bent=np.zeros(d),
-        weight=np.zeros(d),
-        evidences=np.zeros(answers),
+        residual=np.zeros(2),
+        obstacles=np.full((answers, 2), -1, np.int64),
+        required=_required(deltas, answers - 2, masses or Masses(), len(kappas)),
+        directions=np.array([scales.directions, np.log(scales.weights)], float),
+        ellipsoids=np.array([kappas, np.zeros_like(kappas), np.zeros_like(kappas)]),
+        shapes=np.array([priors.shapes, np.log(priors.weights)], float),
+        vectors=np.zeros((4, d)),
+        strengths=np.zeros(answers),
         factor=np.zeros((d, d)),
         work=np.zeros((d, d)),
     )
+
+
+def _required(deltas: Sequence[float], bystanders: int, masses: Masses, ellipsoids: int) -> Matrix:
+    """The rows of TopWrong.required. Without bystanders nothing is asked of them."""
+    share = bystanders / (bystanders + 1)
+    summed, fallback = masses.summed * share, masses.fallback * share
+    first = 1.0 - masses.ellipsoid - summed - fallback
+    logs = np.log(1.0 / np.array(deltas, float))
+    prices = [
+        math.log(bystanders / mass) if bystanders else math.inf for mass in (summed, fallback)
+    ]
+    radius = 2.0 * (logs + math.log(ellipsoids / masses.ellipsoid))
+    return np.array([radius, logs - math.log(first), logs + prices[0], logs + prices[1]])
 
 
 def flaw(masses: Masses, scales: Scales) -> str:
@@ -166,23 +188,49 @@ def flaw(masses: Masses, scales: Scales) -> str:
     return ""
 
 
-@inlined
+@spliced
 def observe(state: TopWrong, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
     """Take in the measurement that `evidence` has just recorded: O(d²).
 
-    g = (t·I − D)ᵀ V_t⁻¹a with the drift before this measurement: known before the reward is.
+    g = (t·I − D)ᵀV_t⁻¹a with the drift before this measurement: known before the reward is.
     """
     if evidence.clock[READY] == 0:
         return
-    if state.clock[STARTED] == 0:
-        _start(state, task, evidence)
-        return
-    a, g, lever = task.arms[arm], state.weight, state.dual
-    d = a.shape[0]
     rounds = float(evidence.clock[ROUNDS])
-    matvec(evidence.inverse, a, lever)
-    combine(lever, state.drift, g)
+    if state.clock[STARTED] == 0:
+        state.clock[STARTED] = 1
+        state.residual[RSS] = residual_of_design(
+            task.arms, task.initial, evidence.sums, evidence.estimate
+        )
+        _fold_design(state, evidence.estimate, evidence.inverse, rounds)
+        return
+    surprise = reward - dot(task.arms[arm], evidence.estimate)
+    state.residual[RSS] += residual_of_measurement(surprise, evidence.widths[arm])
+    _fold(state, task.arms[arm], evidence.inverse, rounds, reward)
+
+
+@kernel
+def _fold_design(state: TopWrong, estimate: Vector, inverse: Matrix, rounds: float) -> None:
+    """Fold in the initial design, fixed beforehand: g = n₀V⁻¹a with V of the complete design.
+
+    Then B = n₀·I, J = n₀²·V⁻¹ and τ = n₀·m.
+    """
+    d = estimate.shape[0]
+    for i in range(d):
+        state.total[i] = rounds * estimate[i]
+        for j in range(d):
+            state.drift[i, j] = 0.0
+            state.spread[i, j] = rounds * rounds * inverse[i, j]
+
+
+@inlined
+def _fold(state: TopWrong, a: Vector, inverse: Matrix, rounds: float, reward: float) -> None:
+    """Fold in one later measurement."""
+    lever, g = state.vectors[DUAL], state.vectors[BENT]
     drift, spread = state.drift, state.spread
+    d = a.shape[0]
+    matvec(inverse, a, lever)
+    combine(lever, drift, g)
     for i in range(d):
         g[i] = rounds * lever[i] - CORRECTION * g[i]
     for i in range(d):
@@ -192,61 +240,81 @@ def observe(state: TopWrong, task: Task, evidence: Evidence, arm: int, reward: f
             drift[i, j] += ai * g[j]
             spread[i, j] += gi * g[j]
         drift[i, i] -= 1.0
-    surprise = reward - dot(a, evidence.estimate)
-    state.residual[0] += residual_of_measurement(surprise, evidence.widths[arm])
 
 
-@kernel
-def _start(state: TopWrong, task: Task, evidence: Evidence) -> None:
-    """Fold in the initial design, fixed beforehand: g = n₀V⁻¹a with V of the complete design.
-
-    Then B = n₀·I, J = n₀²·V⁻¹ and τ = n₀·m.
-    """
-    state.clock[STARTED] = 1
-    state.residual[0] = residual_of_design(task, evidence)
-    n = float(evidence.clock[ROUNDS])
-    d = state.total.shape[0]
-    for i in range(d):
-        state.total[i] = n * evidence.estimate[i]
-        for j in range(d):
-            state.drift[i, j] = 0.0
-            state.spread[i, j] = n * n * evidence.inverse[i, j]
-
-
-@inlined
+@spliced
 def met(state: TopWrong, task: Task, evidence: Evidence, z: int, level: int) -> bool:
-    """Whether the test accepts answer z at this confidence level.
+    """Whether the test accepts answer z at this confidence level."""
+    return _accepts(state, case(task, evidence), evidence.estimate, evidence.matrix, z, level)
 
-    The pair that failed last is tried first, with the ellipsoids of that time. They only grow, and
-    a greater ellipsoid proves less: what fails now would fail in the complete test too.
-    """
-    x, other = state.obstacles[z, 0], state.obstacles[z, 1]
-    if x >= 0:
-        update_offset(state, evidence)
-        update_radii(state, evidence, level, largest_diagonal(evidence.inverse))
-        if not _pair_passes(state, task, evidence, z, x, other, level):
-            return False
-    return all_pass(state, task, evidence, z, level)
+
+@spliced
+def case(task: Task, evidence: Evidence) -> Case:
+    """The part of task and evidence that the test looks at."""
+    return Case(
+        task.answers,
+        task.c,
+        task.e,
+        float(evidence.clock[ROUNDS]),
+        evidence.values,
+        evidence.projected,
+        evidence.inverse,
+    )
 
 
 @kernel
-def all_pass(state: TopWrong, task: Task, evidence: Evidence, z: int, level: int) -> bool:
-    """The complete test: every x that may be the best, every z' that may be the top wrong one."""
-    update_offset(state, evidence)
-    prepare_radii(state, evidence, level)
-    obstacle, strengths = state.obstacles[z], state.evidences
-    answers = strengths.shape[0]
-    for x in range(answers):
-        if x != z:
-            strengths[x] = strength(state, task, evidence, z, x, level)
-            if strengths[x] < state.first[level]:
-                obstacle[0], obstacle[1] = x, NOBODY
-                return False
-    for x in range(answers):
-        if x == z or strengths[x] >= state.fallback[level]:
+def _accepts(
+    state: TopWrong, case: Case, estimate: Vector, matrix: Matrix, z: int, level: int
+) -> bool:
+    """The pair that failed last alone, then all pairs.
+
+    The first try takes the ellipsoids from when they were last computed. They only grow, and a
+    greater ellipsoid proves less: what fails now would fail in the complete test too.
+    """
+    update_offset(state, estimate, case.rounds)
+    x, other, answers = state.obstacles[z, 0], state.obstacles[z, 1], case.answers.shape[0]
+    first_x, last_x, first_other, last_other = x, x + 1, other, other + 1
+    for complete in range(2):
+        if complete:
+            update_ellipsoids(state, case, matrix, level)
+            first_x, last_x, first_other, last_other = 0, answers, 0, answers
+        elif x >= 0:
+            update_radii(state, case.rounds, level, largest_diagonal(case.inverse))
+        else:
             continue
-        for other in range(answers):
-            if other in (z, x) or harmless(state, task, evidence, z, x, other, level):
+        if not _pass(state, case, z, level, first_x, last_x, first_other, last_other):
+            return False
+    return True
+
+
+@kernel
+def _pass(
+    state: TopWrong,
+    case: Case,
+    z: int,
+    level: int,
+    first_x: int,
+    last_x: int,
+    first_other: int,
+    last_other: int,
+) -> bool:
+    """The test for all x in a range that may be the best, z' in a range that may be the top wrong.
+
+    Remembers the pair that fails.
+    """
+    required, strengths, obstacle = state.required, state.strengths, state.obstacles[z]
+    for x in range(first_x, last_x):
+        if x == z:
+            continue
+        strengths[x] = strength(state, case, z, x, z)
+        if strengths[x] < required[FIRST, level]:
+            obstacle[0], obstacle[1] = x, z
+            return False
+    for x in range(first_x, last_x):
+        if x == z or strengths[x] >= required[FALLBACK, level]:
+            continue
+        for other in range(first_other, last_other):
+            if other in (z, x) or harmless(state, case, z, x, other, level):
                 continue
             obstacle[0], obstacle[1] = x, other
             return False
@@ -254,77 +322,48 @@ def all_pass(state: TopWrong, task: Task, evidence: Evidence, z: int, level: int
 
 
 @kernel
-def _pair_passes(
-    state: TopWrong, task: Task, evidence: Evidence, z: int, x: int, other: int, level: int
-) -> bool:
-    """The part of the test that concerns the best answer x and, unless −1, the wrong answer z'."""
-    found = strength(state, task, evidence, z, x, level)
-    if found < state.first[level]:
-        return False
-    if other == NOBODY or found >= state.fallback[level]:
-        return True
-    return harmless(state, task, evidence, z, x, other, level)
-
-
-@kernel
-def harmless(
-    state: TopWrong, task: Task, evidence: Evidence, z: int, x: int, other: int, level: int
-) -> bool:
+def harmless(state: TopWrong, case: Case, z: int, x: int, other: int, level: int) -> bool:
     """Whether z' as the top wrong answer, x as the best one, leaves no room for a wrong z.
 
-    (a) no parameter of an ellipsoid has z' wrong and at least as good as z; (b) the evidence
-    against the sum of "z is wrong" and "z' is no worse than z"; (c) the evidence that z' is right.
-    The fourth way, (d), is the fallback level of the pair (z, x) itself.
+    Either no parameter within an ellipsoid has z' wrong and at least as good as z. Or the evidence
+    is enough that z' is right, that z is right or better than z', and that z is right, together:
+    these are three terms of one supermartingale.
     """
-    if beyond_ellipsoid(state, task, evidence, z, x, other):
+    if beyond_ellipsoid(state, case, z, x, other):
         return True
-    if strength(state, task, evidence, other, x, level) >= state.first[level]:
-        return True
-    return summed_strength(state, task, evidence, z, x, other, level) >= state.summed[level]
+    required = state.required
+    total = math.exp(state.strengths[x] - required[FALLBACK, level])
+    total += math.exp(strength(state, case, other, x, other) - required[FIRST, level])
+    if total < 1.0:
+        total += math.exp(strength(state, case, z, x, other) - required[SUMMED, level])
+    return total >= 1.0
 
 
 @kernel
-def strength(
-    state: TopWrong, task: Task, evidence: Evidence, z: int, x: int, level: int
-) -> float:
-    """F(z − c·x): log evidence against "x is the best and z is wrong"."""
-    y, dual, c = state.contrast, state.dual, task.c
+def strength(state: TopWrong, case: Case, z: int, x: int, other: int) -> float:
+    """F(y), log evidence of the contrast y = (z − c·x) + (z − z').
+
+    With z' = z that is the evidence against "x is the best and z is wrong". With another z', the
+    evidence against "x is the best, z' the top wrong answer, and z wrong": both terms are then ≤ 0.
+    """
+    y, dual = state.vectors[CONTRAST], state.vectors[DUAL]
+    answers, values, projected, c = case.answers, case.values, case.projected, case.c
     size, own = 0.0, 0.0
     for i in range(y.shape[0]):
-        y[i] = task.answers[z, i] - c * task.answers[x, i]
-        dual[i] = evidence.projected[i, z] - c * evidence.projected[i, x]
+        y[i] = (answers[z, i] - c * answers[x, i]) + (answers[z, i] - answers[other, i])
+        dual[i] = (projected[i, z] - c * projected[i, x]) + (projected[i, z] - projected[i, other])
         size += y[i] * y[i]
-        own += task.answers[z, i] * task.answers[z, i]
+        own += answers[z, i] * answers[z, i]
     if not size > SAME * own:
-        return math.inf  # z = c·x is ε-best whatever μ is
-    gap = evidence.values[z] - c * evidence.values[x] + task.e
-    return _log_e_value(state, evidence, gap, level)
+        # z = c·x is ε-best whatever μ is; a sum that vanishes says nothing, unless e > 0
+        return math.inf if other == z or case.e > 0.0 else -math.inf
+    gap = (values[z] - c * values[x] + case.e) + (values[z] - values[other])
+    return _log_e_value(state, case.inverse, case.rounds, gap, size)
 
 
 @kernel
-def summed_strength(
-    state: TopWrong, task: Task, evidence: Evidence, z: int, x: int, other: int, level: int
-) -> float:
-    """F((z − c·x) + (z − z')): where x is the best and z' is the top wrong, both terms are ≤ 0."""
-    y, dual, c = state.contrast, state.dual, task.c
-    size, own = 0.0, 0.0
-    for i in range(y.shape[0]):
-        y[i] = 2.0 * task.answers[z, i] - c * task.answers[x, i] - task.answers[other, i]
-        dual[i] = (
-            2.0 * evidence.projected[i, z] - c * evidence.projected[i, x]
-        ) - evidence.projected[i, other]
-        size += y[i] * y[i]
-        own += task.answers[z, i] * task.answers[z, i]
-    if not size > SAME * own:
-        return math.inf if task.e > 0.0 else -math.inf
-    values = evidence.values
-    gap = 2.0 * values[z] - c * values[x] - values[other] + task.e
-    return _log_e_value(state, evidence, gap, level)
-
-
-@kernel
-def _log_e_value(state: TopWrong, evidence: Evidence, gap: float, level: int) -> float:
-    """F of the contrast y in `state.contrast`: its log e-value at the worst λ that is in doubt.
+def _log_e_value(state: TopWrong, inverse: Matrix, rounds: float, gap: float, size: float) -> float:
+    """F of the contrast y in `state.vectors`: its log e-value at the worst λ that is in doubt.
 
     In doubt are the λ of every ellipsoid with ⟨λ, y⟩ + e ≤ 0; +∞ where there is none. With
     q = yᵀG⁻¹y, p = t + yᵀG⁻¹Dy/q and ν² = ‖Dy‖²_{G⁻¹} − (yᵀG⁻¹Dy)²/q, the least T_y over an
@@ -332,74 +371,64 @@ def _log_e_value(state: TopWrong, evidence: Evidence, gap: float, level: int) ->
     """
     if not gap > 0.0:
         return -math.inf
-    y, dual, bent, drift = state.contrast, state.dual, state.bent, state.drift
+    y, dual, bent = state.vectors[CONTRAST], state.vectors[DUAL], state.vectors[BENT]
+    offset, drift, spread = state.vectors[OFFSET], state.drift, state.spread
     d = y.shape[0]
-    size, norm, norm2, cross, base, variance = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    norm, norm2, cross, base, variance = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(d):
         bend, fold = 0.0, 0.0
         for j in range(d):
             bend += drift[i, j] * y[j]
-            fold += state.spread[i, j] * y[j]
+            fold += spread[i, j] * y[j]
         bent[i] = bend
-        size += y[i] * y[i]
         norm += y[i] * dual[i]
         norm2 += dual[i] * dual[i]
         cross += bend * dual[i]
-        base += y[i] * state.offset[i]
+        base += y[i] * offset[i]
         variance += y[i] * fold
     cross2, sway, sway2 = 0.0, 0.0, 0.0
     for i in range(d):
-        image = dot(evidence.inverse[i], bent)
+        image = dot(inverse[i], bent)
         cross2 += image * dual[i]
         sway += image * bent[i]
         sway2 += image * image
     least = -math.inf
-    for j in range(state.kappas.shape[0]):
-        kappa = state.kappas[j]
-        if state.radii[j] == math.inf:
+    for j in range(state.ellipsoids.shape[1]):
+        kappa, squared_radius = state.ellipsoids[KAPPA, j], state.ellipsoids[SQUARED_RADIUS, j]
+        if squared_radius == math.inf:
             continue
         q = norm + kappa * norm2
-        room = state.radii[j] - gap * gap / q
+        room = squared_radius - gap * gap / q
         if room < 0.0:
             return math.inf
         along = (cross + kappa * cross2) / q
-        p = float(evidence.clock[ROUNDS]) + along
+        p = rounds + along
         if p > 0.0:
             nuisance = max(0.0, sway + kappa * sway2 - along * along * q)
             least = max(least, p * gap - math.sqrt(nuisance * room))
-    if state.shapes.shape[0] == 0:
-        return log_one_sided(base + least, variance, size, state.precisions, state.log_weights)
+    if state.shapes.shape[1] == 0:
+        return log_one_sided(base + least, variance, size, state.directions)
+    bound = state.residual[BOUND]
     return log_one_sided_student(
-        base + least,
-        variance,
-        size,
-        state.bound[0],
-        float(evidence.clock[ROUNDS]),
-        state.precisions,
-        state.log_weights,
-        state.shapes,
-        state.log_shares,
+        base + least, variance, size, bound, rounds, state.directions, state.shapes
     )
 
 
 @kernel
-def log_one_sided(
-    t: float, variance: float, size: float, precisions: Vector, log_weights: Vector
-) -> float:
+def log_one_sided(t: float, variance: float, size: float, directions: Matrix) -> float:
     """ln Σ_j w_j ∫₀^∞ exp(hT − h²I/2) 2N(h; 0, 1/ℓ_j) dh with ℓ_j = precision_j·‖y‖².
 
     Each integral is 2Φ(s)·exp(s²/2)/√(1 + I/ℓ) with s = T/√(I + ℓ), which increases in T.
     """
-    top = -math.inf
-    total = 0.0
-    for j in range(precisions.shape[0]):
-        prior = precisions[j] * size
+    top, total = -math.inf, 0.0
+    for j in range(directions.shape[1]):
+        prior = directions[PARAMETER, j] * size
         both = variance + prior
         s = t / math.sqrt(both)
         tail = math.erfc(-s * math.sqrt(0.5))
         if tail <= 0.0:
             continue
-        term = 0.5 * (s * s - math.log(both / prior)) + math.log(tail) + log_weights[j]
+        term = 0.5 * (s * s - math.log(both / prior)) + math.log(tail) + directions[LOG_WEIGHT, j]
         if term > top:
             total = total * math.exp(top - term) + 1.0
             top = term
@@ -409,16 +438,10 @@ def log_one_sided(
 
 
 @kernel
-def beyond_ellipsoid(
-    state: TopWrong, task: Task, evidence: Evidence, z: int, x: int, other: int
-) -> bool:
-    """Whether an ellipsoid misses {λ : z' is wrong against x, and ⟨λ, z'⟩ ≥ ⟨λ, z⟩}.
-
-    The squared distance of two half-spaces ⟨y, m − λ⟩ ≥ gap in the metric G, through its dual:
-    whatever multipliers are found, the distance is at least what is compared.
-    """
-    c, values, projected, answers = task.c, evidence.values, evidence.projected, task.answers
-    gap1 = values[other] - c * values[x] + task.e
+def beyond_ellipsoid(state: TopWrong, case: Case, z: int, x: int, other: int) -> bool:
+    """Whether an ellipsoid misses {λ : z' is wrong against x, and ⟨λ, z'⟩ ≥ ⟨λ, z⟩}."""
+    c, values, projected, answers = case.c, case.values, case.projected, case.answers
+    gap1 = values[other] - c * values[x] + case.e
     gap2 = values[z] - values[other]
     if gap1 <= 0.0 and gap2 <= 0.0:
         return False
@@ -434,10 +457,10 @@ def beyond_ellipsoid(
         m11 += w1 * w1
         m12 += w1 * w2
         m22 += w2 * w2
-    for j in range(state.kappas.shape[0]):
-        k = state.kappas[j]
+    for j in range(state.ellipsoids.shape[1]):
+        k = state.ellipsoids[KAPPA, j]
         distance = squared_distance(gap1, gap2, n11 + k * m11, n12 + k * m12, n22 + k * m22)
-        if distance > state.radii[j]:
+        if distance > state.ellipsoids[SQUARED_RADIUS, j]:
             return True
     return False
 
@@ -461,58 +484,49 @@ def squared_distance(gap1: float, gap2: float, q11: float, q12: float, q22: floa
 
 
 @kernel
-def update_offset(state: TopWrong, evidence: Evidence) -> None:
+def update_offset(state: TopWrong, estimate: Vector, rounds: float) -> None:
     """τ − Bᵀm = τ − t·m − Dᵀm: what the weighted sums know beyond least squares."""
-    offset, estimate = state.offset, evidence.estimate
-    rounds = float(evidence.clock[ROUNDS])
+    offset = state.vectors[OFFSET]
     combine(estimate, state.drift, offset)
     for i in range(offset.shape[0]):
         offset[i] = state.total[i] - rounds * estimate[i] - offset[i]
 
 
 @kernel
-def update_log_volumes(state: TopWrong, evidence: Evidence) -> None:
-    """ln|V + κI| − ln|κI| of every ellipsoid."""
+def update_ellipsoids(state: TopWrong, case: Case, matrix: Matrix, level: int) -> None:
+    """ln|V + κI| − ln|κI| of every ellipsoid, then their radii."""
     factor = state.factor
     d = factor.shape[0]
-    for j in range(state.kappas.shape[0]):
-        kappa = state.kappas[j]
-        copy(evidence.matrix, factor)
+    for j in range(state.ellipsoids.shape[1]):
+        kappa = state.ellipsoids[KAPPA, j]
+        copy(matrix, factor)
         for i in range(d):
             factor[i, i] += kappa
         cholesky(factor)
-        state.log_volumes[j] = log_determinant(factor) - d * math.log(kappa)
-
-
-@kernel
-def prepare_radii(state: TopWrong, evidence: Evidence, level: int) -> None:
-    """Exact log volumes and valid radii of the ellipsoids at this level."""
-    update_log_volumes(state, evidence)
+        state.ellipsoids[VOLUME, j] = log_determinant(factor) - d * math.log(kappa)
     largest = 0.0
-    if state.shapes.shape[0] > 0:
-        largest = largest_eigenvalue(evidence.inverse, state.factor, state.work)
-    update_radii(state, evidence, level, largest)
+    if state.shapes.shape[1] > 0:
+        largest = largest_eigenvalue(case.inverse, factor, state.work)
+    update_radii(state, case.rounds, level, largest)
 
 
 @kernel
-def update_radii(state: TopWrong, evidence: Evidence, level: int, largest: float) -> None:
-    """Squared radii of the ellipsoids at this level, from the log volumes when last computed.
+def update_radii(state: TopWrong, rounds: float, level: int, largest: float) -> None:
+    """Squared radii of the ellipsoids at this level, from their volumes when last computed.
 
     For unknown σ the share s = ‖m − λ‖²_G/RSS(λ) is what is bounded. With ‖·‖²_V ≤ (1 + ρ)‖·‖²_G,
     ρ = κ·λ_max(V⁻¹), that is R² = s·RSS/(1 − s(1 + ρ)) and RSS(λ) ≤ RSS/(1 − s(1 + ρ)); no bound
     while the denominator is not positive. Both grow with the volume and with λ_max.
     """
-    if state.shapes.shape[0] == 0:
-        for j in range(state.radii.shape[0]):
-            state.radii[j] = state.radius[level] + state.log_volumes[j]
-        return
-    state.bound[0] = math.inf
-    rounds = float(evidence.clock[ROUNDS])
-    for j in range(state.radii.shape[0]):
-        target = 0.5 * (state.radius[level] + state.log_volumes[j])
-        share = ellipsoid_share(target, rounds, state.shapes, state.log_shares)
-        rest = 1.0 - share * (1.0 + state.kappas[j] * largest)
-        state.radii[j] = math.inf
-        if rest > 0.0:
-            state.radii[j] = share * state.residual[0] / rest
-            state.bound[0] = min(state.bound[0], state.residual[0] / rest)
+    ellipsoids, residual = state.ellipsoids, state.residual
+    residual[BOUND] = math.inf
+    for j in range(ellipsoids.shape[1]):
+        squared_radius = state.required[RADIUS, level] + ellipsoids[VOLUME, j]
+        if state.shapes.shape[1] > 0:
+            share = ellipsoid_share(0.5 * squared_radius, rounds, state.shapes)
+            rest = 1.0 - share * (1.0 + ellipsoids[KAPPA, j] * largest)
+            squared_radius = math.inf
+            if rest > 0.0:
+                squared_radius = share * residual[RSS] / rest
+                residual[BOUND] = min(residual[BOUND], residual[RSS] / rest)
+        ellipsoids[SQUARED_RADIUS, j] = squared_radius

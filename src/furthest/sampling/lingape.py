@@ -2,6 +2,9 @@
 
 Xu, Honda & Sugiyama (2018), "A Fully Adaptive Algorithm for Pure Exploration in Linear Bandits",
 algorithm 1, in its greedy version: the arm after which the difference of the two is known best.
+
+Only differences of answers are learnt: enough for the additive notion, but with the multiplicative
+one a run may never stop where the differences do not show how large the answers themselves are.
 """
 
 from typing import NamedTuple

@@ -2,6 +2,9 @@
 
 Soare, Lazaric & Munos (2014), "Best-Arm Identification in Linear Bandits", algorithm 𝒳𝒴-Adaptive.
 They discard the data of earlier phases; here, as in Jourdan & Degenne (2022), data are kept.
+
+Only differences of answers are learnt: enough for the additive notion, but with the multiplicative
+one a run may never stop where the differences do not show how large the answers themselves are.
 """
 
 import math
@@ -15,7 +18,8 @@ from furthest.kernels.greedy_design import Design, best_arm, consider_difference
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Vector, fill
 from furthest.kernels.original import Mask, eliminate
-from furthest.kernels.stopping import SURVIVOR, Stopping
+from furthest.kernels.judging import SURVIVOR
+from furthest.kernels.stopping import Stopping
 from furthest.kernels.task import Task
 from furthest.kernels.thresholds import width
 from furthest.sampling.rule import Rule

@@ -2,6 +2,9 @@
 
 Soare, Lazaric & Munos (2014), "Best-Arm Identification in Linear Bandits", static allocation 𝒳𝒴 in
 its greedy version. What is observed plays no part.
+
+Only differences of answers are learnt: enough for the additive notion, but with the multiplicative
+one a run may never stop where the differences do not show how large the answers themselves are.
 """
 
 from typing import NamedTuple

@@ -1,0 +1,235 @@
+"""Sticky Track-and-Stop: among all answers that may be furthest, stick to the first.
+
+Degenne & Koolen (2019), "Pure Exploration with Multiple Correct Answers", Sticky Track-and-Stop.
+Where several answers are furthest, w_F(μ_t) jumps between their allocations for ever, and the
+average is good for none. So the rule takes the furthest answers of all μ' in a small confidence
+region, ½‖μ' − μ_t‖²_{V_t} ≤ ln f(t), and tracks the optimal proportions, at μ_t, of the first of
+them in a fixed order: once the region is small, always of the same.
+
+The union over the region cannot be computed; here it is taken over the estimate and points on the
+region's boundary. f(t) = t^power; the theory wants power 10 and a constant, which is very sticky.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from furthest.errors import StrategyError
+from furthest.kernels.answers import greedy_answer, is_near_best
+from furthest.kernels.design import FLOOR, GAP
+from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.exact import oracle_for
+from furthest.kernels.furthest import Oracle, _refine, furthest_design
+from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.linalg import (
+    Counts,
+    Matrix,
+    Vector,
+    cholesky,
+    combine,
+    copy,
+    solve_lower_transposed,
+)
+from furthest.kernels.stopping import Stopping
+from furthest.kernels.task import Task
+from furthest.kernels.tracking import most_behind
+from furthest.sampling.rule import Rule
+
+
+class StickyTas(NamedTuple):
+    """An oracle for every point of the region, and cumulative proportions."""
+
+    oracles: Oracle  # one per point, stacked along a first axis, with one workspace
+    gap: float  # relative gap to which the proportions are solved
+    power: float
+    directions: Matrix  # (P, d) u of the points μ_t + √(2 ln f(t)) L⁻ᵀu: unit vectors, the first 0
+    rank: Counts  # (Z,) place of each answer in the fixed order
+    cumulative: Vector  # (K,) W, the sum of all proportions
+    found: Counts  # (2,) the answer of this round, and the point where it was found
+    values: Vector  # (Z,) ⟨μ', z⟩
+    offset: Vector  # (d,) μ' − μ_t
+    factor: Matrix  # (d, d) L with V_t = L·Lᵀ
+
+
+def start(
+    task: Task,
+    *,
+    points: int | None = None,
+    power: float = 1.0,
+    order: Sequence[int] | None = None,
+    gap: float = 1e-3,
+) -> StickyTas:
+    """The state before the first round; by default 2d + 1 points and answers in index order."""
+    arms, d = task.arms.shape
+    answers = task.answers.shape[0]
+    count = 2 * d + 1 if points is None else points
+    if count < 1:
+        raise StrategyError(f"sticky-tas needs at least one point, not {count}")
+    if not 0 < power < math.inf:
+        raise StrategyError(f"the power of t must be positive and finite, not {power:g}")
+    sequence = np.arange(answers) if order is None else np.asarray(order)
+    if sorted(sequence.tolist()) != list(range(answers)):
+        raise StrategyError(f"order must name each answer from 0 to {answers - 1} once")
+    one = oracle_for(task)
+    stacked = [np.zeros((count, *array.shape), array.dtype) for array in one[:-1]]
+    return StickyTas(
+        oracles=Oracle._make([*stacked, one.work]),
+        gap=gap,
+        power=power,
+        directions=_directions(count, d),
+        rank=np.argsort(sequence),
+        cumulative=np.bincount(task.initial, minlength=arms).astype(float),
+        found=np.zeros(2, np.int64),
+        values=np.zeros(answers),
+        offset=np.zeros(d),
+        factor=np.zeros((d, d)),
+    )
+
+
+def _directions(count: int, d: int) -> Matrix:
+    """Zero, the axes in both senses, then random directions, the same in every run."""
+    more = np.random.default_rng(0).standard_normal((max(count - 2 * d - 1, 0), d))
+    more /= np.linalg.norm(more, axis=1, keepdims=True)
+    axes = np.stack([np.eye(d), -np.eye(d)], axis=1).reshape(2 * d, d)
+    return np.ascontiguousarray(np.vstack([np.zeros((1, d)), axes, more])[:count])
+
+
+@inlined
+def choose(rule: StickyTas, task: Task, evidence: Evidence, stopping: Stopping) -> int:
+    """C-tracking of the first answer's proportions; arms behind √t − K/2 are explored first."""
+    cumulative = rule.cumulative
+    arms = cumulative.shape[0]
+    least = math.sqrt(evidence.clock[ROUNDS]) - 0.5 * arms
+    behind = 0
+    for a in range(arms):
+        if evidence.counts[a] <= least:
+            behind += 1
+    if behind > 0:
+        for a in range(arms):
+            if evidence.counts[a] <= least:
+                cumulative[a] += 1.0 / behind
+    else:
+        _follow_first_answer(rule, task, evidence)
+    return most_behind(evidence.counts, cumulative, 1.0)
+
+
+@inlined
+def _follow_first_answer(rule: StickyTas, task: Task, evidence: Evidence) -> None:
+    """Add the optimal proportions of the first answer to the target."""
+    arms = rule.cumulative.shape[0]
+    answer = _first_answer(rule, task, evidence)
+    oracle = _at_point(rule.oracles, 0)
+    solved = _design_of(
+        oracle, task.arms, task.answers, evidence.values, answer, task.c, task.e, rule.gap
+    )
+    for a in range(arms):
+        # Where the answer is wrong at μ_t itself, all proportions are equally good.
+        rule.cumulative[a] += oracle.weights[answer, a] if solved else 1.0 / arms
+
+
+@inlined
+def _at_point(oracles: Oracle, point: int) -> Oracle:
+    """The oracle of one point, as a view."""
+    return Oracle(
+        oracles.weights[point],
+        oracles.nearness[point],
+        oracles.shares[point],
+        oracles.centred_weights[point],
+        oracles.centred_multipliers[point],
+        oracles.lower[point],
+        oracles.upper[point],
+        oracles.known[point],
+        oracles.candidates[point],
+        oracles.statistics[point],
+        oracles.work,
+    )
+
+
+@inlined
+def _first_answer(rule: StickyTas, task: Task, evidence: Evidence) -> int:
+    """The first, in the fixed order, of the points' furthest answers.
+
+    Begins where the answer of the last round was found: a point is passed over if no answer before
+    the best so far can be furthest there, which mostly leaves one point to be solved.
+    """
+    found, values, offset = rule.found, rule.values, rule.offset
+    points = rule.directions.shape[0]
+    radius = math.sqrt(2.0 * rule.power * math.log(evidence.clock[ROUNDS]))
+    copy(evidence.matrix, rule.factor)
+    cholesky(rule.factor)
+    first, begin = -1, found[1]
+    for i in range(points):
+        point = (begin + i) % points
+        for j in range(offset.shape[0]):
+            offset[j] = radius * rule.directions[point, j]
+        solve_lower_transposed(rule.factor, offset)
+        combine(offset, task.answer_columns, values)
+        for z in range(values.shape[0]):
+            values[z] += evidence.values[z]
+        if first >= 0 and not _may_improve(task, values, rule.rank, rule.rank[first]):
+            continue
+        oracle = _at_point(rule.oracles, point)
+        answer = furthest_design(oracle, task.arms, task.answers, values, task.c, task.e, math.inf)
+        if first < 0 or rule.rank[answer] < rule.rank[first]:
+            first, found[1] = answer, point
+    found[0] = first
+    return first
+
+
+@inlined
+def _may_improve(task: Task, values: Vector, rank: Counts, limit: int) -> bool:
+    """Whether some answer before the limit is ε-best at these values, or greedy."""
+    greedy = greedy_answer(values)
+    for z in range(values.shape[0]):
+        if rank[z] < limit and (z == greedy or is_near_best(task, values, z, values[greedy])):
+            return True
+    return False
+
+
+@kernel
+def _design_of(
+    oracle: Oracle,
+    arms: Matrix,
+    answers: Matrix,
+    values: Vector,
+    z: int,
+    c: float,
+    e: float,
+    gap: float,
+) -> bool:
+    """Bring oracle.weights[z] to the relative gap at these values. False where value(z) = 0.
+
+    Solves again only where the certificate of the last solve leaves a wider gap than that.
+    """
+    lower, shares = 0.0, 0.0
+    if oracle.known[z] == 1:
+        lower = math.inf
+        for x in range(values.shape[0]):
+            margin = max(values[z] - c * values[x] + e, 0.0)
+            distance = margin * margin * oracle.nearness[z, x]
+            # Infinite times zero is NaN, and loses the comparison; `min` need not ignore it.
+            lower = distance if distance < lower else lower  # noqa: FURB136
+            if oracle.shares[z, x] > 0.0:
+                shares += oracle.shares[z, x] / (margin * margin)
+    if shares == math.inf:
+        return False
+    if not lower * shares * (1.0 + gap) >= 1.0:
+        oracle.work.goal[GAP] = 0.0
+        oracle.work.goal[FLOOR] = gap
+        _refine(oracle, arms, answers, values, z, c, e)
+        return oracle.upper[z] > 0.0
+    return True
+
+
+RULE = Rule(
+    name="sticky-tas",
+    start=start,
+    choose=choose,
+    source="Degenne & Koolen (2019): Sticky Track-and-Stop, on finitely many points of the region",
+    optimality=(
+        "asymptotically optimal, even where several answers are furthest, with the whole region "
+        "and f(t) of order t¹⁰; on finitely many points, where the furthest answer is unique"
+    ),
+)

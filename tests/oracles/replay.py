@@ -1,0 +1,122 @@
+"""A compiled rule and an independent one, round by round, on the same noise.
+
+The independent rules work in the user's coordinates with numpy.linalg, straight from the formulas.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from furthest import engine
+from furthest.instances import Instance, hard
+from furthest.problem import Problem
+from furthest.strategy import Strategy
+
+Array = NDArray[np.float64]
+
+
+class Data(NamedTuple):
+    """All that a rule may know after t measurements, rewards in units of σ."""
+
+    arms: Array
+    answers: Array
+    counts: Array
+    sums: Array
+
+    @property
+    def t(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def inverse(self) -> Array:
+        return np.linalg.inv((self.arms.T * self.counts) @ self.arms)
+
+    @property
+    def estimate(self) -> Array:
+        return self.inverse @ self.arms.T @ self.sums
+
+
+Choose = Callable[[Data], int]
+
+
+class Replay(NamedTuple):
+    """What the compiled rule did, and its state afterwards."""
+
+    arms: list[int]
+    counts: NDArray[np.int64]
+    rule: Any
+
+
+def least(values: list[float], counts: Array) -> int:
+    """argmin; of equals the arm pulled least, then the first."""
+    tied = np.flatnonzero(np.array(values) <= min(values) * (1 + 1e-10))
+    return int(tied[counts[tied].argmin()])
+
+
+def paper_threshold(t: int, delta: float) -> float:
+    return 4 * np.log((4 + np.log(t / 2)) / delta)
+
+
+def compiled(
+    name: str, instance: Instance, rounds: int, seed: int, delta: float = 0.01, **options: Any
+) -> Replay:
+    """The pulls of the compiled rule, which must not stop before `rounds`."""
+    problem = instance.problem
+    task = problem.task
+    strategy = Strategy(name, threshold="paper", options=options)
+    evidence, stopping, rule = strategy.prepare(task, [delta])()
+    engine.register(type(rule), strategy.rule.choose)
+    noise, unused = np.random.default_rng(seed), np.random.default_rng(0)
+    means = task.arms @ problem.whiten(instance.truth)
+    out = (np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, len(means)), np.int64))
+    arms, before = [], evidence.counts.copy()
+    for t in range(1, rounds + 1):
+        stopped = engine.run(task, evidence, stopping, rule, means, noise, unused, t, *out)
+        assert not stopped, f"stopped at round {t}: too easy for a comparison"
+        arms.append(int(np.argmax(evidence.counts - before)))
+        before = evidence.counts.copy()
+    return Replay(arms, evidence.counts, rule)
+
+
+def independent(choose: Choose, instance: Instance, rounds: int, seed: int) -> list[int]:
+    """The pulls of a plain NumPy rule on the same noise: each arm once, then as it chooses."""
+    problem = instance.problem
+    noise = np.random.default_rng(seed)
+    arms = len(problem.arms)
+    counts, sums = np.zeros(arms), np.zeros(arms)
+    pulled: list[int] = []
+    for t in range(rounds):
+        arm = t if t < arms else choose(Data(problem.arms, problem.answers, counts, sums))
+        mean = problem.arms[arm] @ instance.truth / problem.sigma
+        counts[arm] += 1
+        sums[arm] += mean + noise.standard_normal()
+        pulled.append(arm)
+    return pulled
+
+
+def unequal(seed: int, arms: int, answers: int, d: int, **question: Any) -> Instance:
+    """Arms of different lengths, answers of their own, two of which are nearly as good."""
+    rng = np.random.default_rng(seed)
+    mu = rng.normal(size=d)
+    mu *= 2 / np.linalg.norm(mu)
+    options = rng.normal(size=(answers, d))
+    order = np.argsort(options @ mu)
+    second, best = options[order[-2]], options[order[-1]]
+    second += (best - second) @ mu / (mu @ mu) * mu * (1 - 1e-3)
+    problem = Problem(
+        rng.normal(size=(arms, d)) * rng.uniform(0.3, 2, (arms, 1)), options, **question
+    )
+    return Instance(f"K={arms} Z={answers} d={d}", problem, mu)
+
+
+def instances() -> list[Instance]:
+    """K = Z and K ≠ Z, both notions, σ ≠ 1; too hard to be decided within a few hundred rounds."""
+    return [
+        replace(hard(eps=0.01, notion="multiplicative"), name="hard mul"),
+        replace(hard(eps=0.01, notion="additive", sigma=2.0), name="hard add"),
+        unequal(1, 5, 7, 3, eps=1e-3, notion="additive"),
+        unequal(2, 7, 4, 4, eps=1e-3, notion="multiplicative", sigma=0.5),
+    ]

@@ -1,0 +1,141 @@
+"""The disk cache: a second process compiles nothing, an edit is always noticed."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import furthest
+from furthest.kernels.jit import source_digest
+
+PACKAGE = Path(furthest.__file__).parent
+
+COUNT_COMPILATIONS = """
+import json
+import numba.core.event as events
+
+class Counter(events.Listener):
+    count = 0
+    def on_start(self, event):
+        self.count += 1
+    def on_end(self, event):
+        pass
+
+counter = Counter()
+events.register("numba:compile", counter)
+"""
+
+SIMULATE = (
+    COUNT_COMPILATIONS
+    + """
+import furthest as ft
+instance = ft.hard()
+results = ft.simulate(instance.problem, instance.mu, ft.Strategy("lebai"), runs=2)
+print(json.dumps([counter.count, results.stopping_times.tolist()]))
+"""
+)
+
+# `recompute` calls kernels of linalg.py, `dot` among them, which are compiled into it.
+RECOMPUTE = (
+    COUNT_COMPILATIONS
+    + """
+import numpy as np
+from furthest.kernels.evidence import no_evidence, recompute
+from furthest.problem import Problem
+task = Problem(np.eye(2)).task
+evidence = no_evidence(task)
+evidence.counts[:] = 4, 2
+recompute(task, evidence)
+print(json.dumps([counter.count, evidence.widths.tolist()]))
+"""
+)
+
+
+def cache_files(package):
+    return {path: path.stat().st_mtime_ns for path in package.rglob("*.nb[ci]")}
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The package's sources in a directory of their own, without any cache."""
+    target = tmp_path / "copy" / "furthest"
+    shutil.copytree(PACKAGE, target, ignore=shutil.ignore_patterns("__pycache__"))
+    return target
+
+
+def outcome(process):
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
+
+
+def test_a_second_process_compiles_nothing(python):
+    _, times = outcome(python("-c", SIMULATE))
+    before = cache_files(PACKAGE)
+    assert before
+    assert outcome(python("-c", SIMULATE)) == [0, times]
+    assert cache_files(PACKAGE) == before
+
+
+def test_an_edit_of_a_callee_in_another_file_is_noticed(copy, python):
+    def run():
+        # Sources are compared by content: no bytecode, whose clock may be too coarse.
+        return outcome(
+            python("-c", RECOMPUTE, PYTHONPATH=str(copy.parent), PYTHONDONTWRITEBYTECODE="1")
+        )
+
+    count, widths = run()
+    assert count > 0
+    assert widths == pytest.approx([1 / 4, 1 / 2])
+    assert run() == [0, widths]
+    linalg = copy / "kernels" / "linalg.py"
+    source = linalg.read_text(encoding="utf-8")
+    assert source.count("total += x[i] * y[i]") == 1
+    linalg.write_text(source.replace("total += x[i] * y[i]", "total += 2.0 * x[i] * y[i]"), "utf-8")
+    count, doubled = run()
+    assert count > 0
+    assert doubled == pytest.approx([1 / 2, 1.0])
+
+
+def test_the_stamp_covers_every_source_that_can_be_compiled(copy):
+    stamps = {source_digest(copy)}
+    files = [*copy.glob("kernels/*.py"), *copy.glob("sampling/*.py"), copy / "engine.py"]
+    assert len(files) > 10
+    for path in files:
+        path.write_bytes(path.read_bytes() + b"# edited\n")
+        stamps.add(source_digest(copy))
+    assert len(stamps) == len(files) + 1
+    (copy / "kernels" / "new.py").write_text("")
+    stamps.add(source_digest(copy))
+    assert len(stamps) == len(files) + 2
+    # Everything else may change without recompiling.
+    (copy / "problem.py").write_text("")
+    assert source_digest(copy) in stamps
+
+
+def test_swapping_two_files_changes_the_stamp(copy):
+    before = source_digest(copy)
+    one, other = copy / "kernels" / "answers.py", copy / "kernels" / "learners.py"
+    first, second = one.read_bytes(), other.read_bytes()
+    one.write_bytes(second)
+    other.write_bytes(first)
+    assert source_digest(copy) != before
+
+
+def test_only_files_of_the_stamp_define_kernels():
+    # A kernel outside them would keep stale machine code after an edit.
+    compiled = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if any(
+            line.startswith(("@kernel", "@inlined", "@njit", "@overload"))
+            for line in path.read_text(encoding="utf-8").splitlines()
+        )
+    }
+    assert compiled
+    outside = {
+        name
+        for name in compiled
+        if not name.startswith(("kernels/", "sampling/")) and name != "engine.py"
+    }
+    assert not outside

@@ -1,0 +1,191 @@
+"""The compiled engine against a step-by-step run in the interpreter, and against itself."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from furthest import engine, files
+from furthest.kernels.evidence import READY, no_evidence
+from furthest.simulation import simulate
+from furthest.strategy import Strategy
+from oracles import trajectories
+
+HARD = {"instance": "hard"}
+ADDITIVE = {"instance": "hard", "question": {"notion": "additive"}}
+BASIS = {"instance": "hard:arms=basis", "question": {"eps": 0.2}}
+RANDOM = {"instance": "random:d=3,arms=6,seed=2", "question": {"eps": 0.2, "notion": "additive"}}
+CIRCLE = {"instance": "circle:seed=7", "question": {"eps": 0.1, "sigma": 2.0}}
+PROBLEMS = [HARD, ADDITIVE, BASIS, RANDOM, CIRCLE]
+
+
+def case(problem, rounds=150, deltas=(0.5, 0.1, 1e-3), seed=0, **strategy):
+    return problem | {
+        "strategy": {"sampling": "lebai", "threshold": "paper"} | strategy,
+        "deltas": list(deltas),
+        "rounds": rounds,
+        "seed": seed,
+    }
+
+
+def cases():
+    for seed, problem in enumerate(PROBLEMS):
+        yield case(problem, seed=seed)
+        yield case(problem, seed=seed, threshold="mixture")
+        yield case(problem, seed=seed, sampling="uniform", candidate="greedy")
+        arms = len(files.find_instance(problem["instance"]).problem.arms)
+        weights = {"weights": [1.0 / (1 + arm) for arm in range(arms)]}
+        yield case(problem, seed=seed, sampling="fixed", options=weights, threshold="theory")
+    for option in (
+        {"forced": False},
+        {"capped": False},
+        {"z_oracle": "greedy"},
+        {"forced": False, "capped": False, "z_oracle": "greedy"},
+    ):
+        for problem in (HARD, RANDOM):
+            yield case(problem, options=option, candidate="greedy")
+    for problem in (ADDITIVE, CIRCLE):
+        yield case(problem, tracking="D")
+        yield case(problem, tracking="D", options={"forced": False})
+    for mode in ("sticky", "lazy"):
+        for grid in ("constant", "geometric", "decreasing", "bernoulli"):
+            yield case(HARD, schedule=f"{mode}:{grid}", threshold="mixture", seed=9)
+            yield case(BASIS, schedule=f"{mode}:{grid}", sampling="uniform")
+    # Past the round in which everything is recomputed.
+    yield case(HARD, rounds=600, deltas=[1e-12])
+
+
+CASES = list(cases())
+
+
+@pytest.fixture(scope="module")
+def interpreted():
+    """All cases without any compilation, in one process."""
+    process = subprocess.run(
+        [sys.executable, trajectories.__file__],
+        input=json.dumps(CASES),
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
+
+
+def name(case):
+    strategy = dict(case["strategy"])
+    options = strategy.pop("options", {})
+    return "-".join([case["instance"], *strategy.values(), *map(str, options.values())])
+
+
+@pytest.mark.parametrize("index", range(len(CASES)), ids=map(name, CASES))
+def test_compiled_and_interpreted_runs_make_the_same_decisions(index, interpreted):
+    found = trajectories.compiled(CASES[index])
+    assert found == interpreted[index]
+    assert len(found["arms"]) >= min(CASES[index]["rounds"], found["times"][0])
+
+
+def test_the_interpreted_process_compiles_nothing(tmp_path):
+    script = "import numba, furthest.engine as e; print(numba.config.DISABLE_JIT, type(e.run))"
+    output = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert output.split() == ["1", "<class", "'function'>"]
+    assert not list(Path(tmp_path).rglob("*.nb?"))
+
+
+@pytest.mark.parametrize("sampling", ["lebai", "uniform"])
+@pytest.mark.parametrize("schedule", ["every", "lazy:bernoulli"])
+def test_a_run_in_slices_is_the_run_in_one_go(sampling, schedule):
+    question = case(HARD, rounds=2000, sampling=sampling, schedule=schedule, seed=3)
+    whole, sliced = trajectories.Run(question), trajectories.Run(question)
+    assert whole.advance(2000)
+    ends = iter([1, 3, 4, 5, 6, 50, 255, 256, 257, 300, 2000])
+    while not sliced.advance(next(ends)):
+        pass
+    np.testing.assert_array_equal(sliced.times, whole.times)
+    np.testing.assert_array_equal(sliced.answers, whole.answers)
+    np.testing.assert_array_equal(sliced.pulls, whole.pulls)
+    np.testing.assert_array_equal(sliced.evidence.counts, whole.evidence.counts)
+    np.testing.assert_array_equal(sliced.evidence.estimate, whole.evidence.estimate)
+    assert sliced.noise.bit_generator.state == whole.noise.bit_generator.state
+
+
+def test_one_trajectory_serves_many_levels():
+    instance = files.find_instance("hard")
+    deltas = [0.3, 0.1, 0.01, 1e-4]
+    for threshold in ("paper", "mixture"):
+        strategy = Strategy(threshold=threshold)
+        options = {"runs": 15, "seed": 2}
+        together = simulate(instance.problem, instance.truth, strategy, deltas, **options)
+        for level, delta in enumerate(deltas):
+            alone = simulate(instance.problem, instance.truth, strategy, delta, **options)
+            for column in ("stopping_times", "answers", "pulls", "stopped", "correct"):
+                np.testing.assert_array_equal(
+                    getattr(together, column)[level], getattr(alone, column), column
+                )
+        assert (np.diff(together.stopping_times, axis=0) >= 0).all()
+
+
+def test_options_do_not_multiply_compilations():
+    # A rule is compiled once: threshold, schedule, candidate, notion and δ are data.
+    def simulated(question, deltas=0.1, **parts):
+        instance = files.find_instance(**question)
+        simulate(instance.problem, instance.truth, Strategy("uniform", **parts), deltas, runs=1)
+        return len(engine.run.signatures)
+
+    before = simulated({"text": "hard"})
+    for threshold in ("paper", "mixture", "theory"):
+        assert simulated({"text": "hard"}, threshold=threshold) == before, threshold
+    for schedule in ("sticky:constant", "lazy:geometric,ratio=1", "lazy:bernoulli"):
+        assert simulated({"text": "hard"}, schedule=schedule) == before, schedule
+    assert simulated({"text": "hard", "notion": "additive", "sigma": 2}) == before
+    assert simulated({"text": "random:d=3", "eps": 1, "notion": "additive"}) == before
+    assert simulated({"text": "hard"}, [0.5, 0.1], candidate="greedy") == before
+
+
+def test_the_initial_design_comes_first_and_in_order():
+    task = files.find_instance("hard").problem.task
+    strategy = Strategy("uniform")
+    evidence, stopping, rule = strategy.prepare(task, [0.1])()
+    engine.register(type(rule), strategy.rule.choose)
+    rng = np.random.default_rng(0)
+    # An arm that was measured out of turn is not asked for again.
+    engine.record(task, evidence, stopping, 2, 1.0)
+    for arm in (0, 1, 3):
+        assert evidence.clock[READY] == 0
+        assert engine.decide(task, evidence, stopping, rule, rng) == (0, -1, arm)
+        engine.record(task, evidence, stopping, arm, 1.0)
+    assert evidence.clock[READY] == 1
+    _, answer, arm = engine.decide(task, evidence, stopping, rule, rng)
+    assert answer >= 0
+    assert arm == 0
+
+
+def test_deciding_twice_gives_the_same_decision():
+    task = files.find_instance("hard").problem.task
+    strategy = Strategy("uniform", threshold="paper")
+    evidence, stopping, rule = strategy.prepare(task, [0.1])()
+    engine.register(type(rule), strategy.rule.choose)
+    rng = np.random.default_rng(0)
+    for t in range(60):
+        first = engine.decide(task, evidence, stopping, rule, rng)
+        assert engine.decide(task, evidence, stopping, rule, rng) == first
+        engine.record(task, evidence, stopping, first[2], float(rng.standard_normal()))
+        assert evidence.counts.sum() == t + 1
+
+
+def test_no_evidence_is_fresh_every_time():
+    task = files.find_instance("hard").problem.task
+    one, other = no_evidence(task), no_evidence(task)
+    assert not any(np.shares_memory(a, b) for a, b in zip(one, other, strict=True))

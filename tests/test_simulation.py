@@ -1,0 +1,349 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import furthest
+from furthest import errors, instances, simulation
+from furthest.sampling.rule import Rule
+from furthest.simulation import simulate
+from furthest.strategy import Strategy
+from oracles import own_rule
+
+HARD = instances.hard()
+COLUMNS = ("stopping_times", "answers", "pulls", "stopped", "correct")
+PACKAGE = Path(furthest.__file__).parent
+
+
+def run(strategy=None, delta=0.1, instance=HARD, **options):
+    strategy = strategy or Strategy(threshold="paper")
+    return simulate(instance.problem, instance.truth, strategy, delta, **options)
+
+
+def assert_same(one, other, runs=slice(None)):
+    for name in COLUMNS:
+        left, right = getattr(one, name), getattr(other, name)
+        axis = 1 if isinstance(one.delta, tuple) else 0
+        index = (slice(None),) * axis + (runs,)
+        np.testing.assert_array_equal(left[index], right[index], name)
+
+
+@pytest.mark.parametrize("schedule", ["every", "sticky:bernoulli"])
+def test_results_do_not_depend_on_the_number_of_workers(schedule):
+    strategy = Strategy(threshold="paper", schedule=schedule)
+    alone = run(strategy, delta=[0.2, 0.01], runs=41, seed=3)
+    for jobs in (2, 3):
+        assert_same(alone, run(strategy, delta=[0.2, 0.01], runs=41, seed=3, jobs=jobs))
+
+
+def test_results_do_not_depend_on_how_many_runs_there_are():
+    few, many = run(runs=7), run(runs=30)
+    assert_same(few, many, slice(0, 7))
+    assert few.runs == 7
+
+
+def test_results_do_not_depend_on_chunks(monkeypatch):
+    jobs = []
+    warm_up = simulation.warm_up
+    monkeypatch.setattr(simulation, "warm_up", lambda job: (jobs.append(job), warm_up(job)))
+    whole = run(runs=12)
+    for cuts in ([0, 12], [0, 1, 5, 12], range(13)):
+        chunks = [
+            simulation._simulate_chunk(jobs[0], first, last) for first, last in pairwise(cuts)
+        ]
+        times = np.concatenate([chunk.times[:, 0] for chunk in chunks])
+        np.testing.assert_array_equal(times, whole.stopping_times)
+        numbers = np.concatenate([chunk.numbers for chunk in chunks])
+        assert numbers.tolist() == list(range(12))
+
+
+def test_every_run_has_a_stream_of_its_own():
+    times = run(runs=200).stopping_times
+    assert len(np.unique(times)) > 50
+    assert abs(np.corrcoef(times[:-1], times[1:])[0, 1]) < 0.35
+    other = run(runs=200, seed=1).stopping_times
+    assert (times != other).mean() > 0.9
+    assert abs(np.corrcoef(times, other)[0, 1]) < 0.35
+
+
+def test_several_levels_come_in_the_order_given():
+    deltas = [0.01, 0.5, 0.1, 0.5]
+    results = run(delta=deltas, runs=20)
+    assert results.delta == tuple(deltas)
+    assert results.stopping_times.shape == (4, 20)
+    assert results.pulls.shape == (4, 20, 4)
+    for level, delta in enumerate(deltas):
+        alone = run(delta=delta, runs=20)
+        np.testing.assert_array_equal(results.stopping_times[level], alone.stopping_times)
+        np.testing.assert_array_equal(results.pulls[level], alone.pulls)
+        assert results.summary()[level].delta == delta
+    assert results.steps == results.stopping_times[0].sum()
+
+
+@pytest.mark.parametrize("deltas", [(0.1, 0.01), np.array([0.1, 0.01])])
+def test_any_sequence_of_levels_will_do(deltas):
+    results = run(delta=deltas, runs=3)
+    assert results.stopping_times.shape == (2, 3)
+    assert tuple(results.delta) == (0.1, 0.01)
+
+
+@pytest.mark.parametrize("delta", [np.float64(0.1), np.float32(0.1)])
+def test_a_single_level_has_no_axis(delta):
+    assert run(delta=delta, runs=3).stopping_times.shape == (3,)
+
+
+def test_pulls_sum_to_the_stopping_time():
+    results = run(delta=[0.1, 0.01], runs=20)
+    np.testing.assert_array_equal(results.pulls.sum(axis=-1), results.stopping_times)
+    assert results.pulls.min() >= 1
+    near_best = HARD.problem.near_best(HARD.truth)
+    np.testing.assert_array_equal(results.correct, near_best[results.answers])
+
+
+def test_the_cap_reports_unstopped_runs():
+    results = run(delta=[0.5, 1e-9], runs=10, max_rounds=200)
+    assert (results.stopping_times[1] == 200).all()
+    assert not results.stopped[1].any()
+    assert results.summary()[1].unstopped == 10
+    assert (results.pulls[1].sum(axis=-1) == 200).all()
+    early = results.stopped[0]
+    assert early.any()
+    uncapped = run(delta=0.5, runs=10)
+    np.testing.assert_array_equal(results.stopping_times[0][early], uncapped.stopping_times[early])
+    assert results.steps == 2000
+    # Nothing that was not stopped is an error.
+    assert results.summary()[1].errors == 0
+
+
+def test_the_cap_may_cut_the_initial_design():
+    results = run(runs=3, max_rounds=2)
+    assert results.pulls.tolist() == [[1, 1, 0, 0]] * 3
+    assert not results.stopped.any()
+
+
+def test_a_run_that_needs_exactly_the_cap_has_stopped():
+    expected = run(runs=1)
+    time = int(expected.stopping_times[0])
+    at_cap = run(runs=1, max_rounds=time)
+    assert at_cap.stopped.all()
+    assert_same(expected, at_cap)
+    assert not run(runs=1, max_rounds=time - 1).stopped.any()
+
+
+def test_slices_of_compiled_code_change_nothing(monkeypatch):
+    whole = run(delta=[0.3, 0.01], runs=5)
+    monkeypatch.setattr(simulation, "SLICE", 17)
+    assert_same(whole, run(delta=[0.3, 0.01], runs=5))
+
+
+def test_progress_is_reported():
+    for jobs in (1, 2):
+        seen = []
+        run(runs=30, jobs=jobs, progress=seen.append)
+        assert sum(seen) == 30
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"runs": 0}, "runs must be at least 1"),
+        ({"runs": -3}, "runs must be at least 1"),
+        ({"jobs": 0}, "jobs must be at least 1"),
+        ({"max_rounds": 0}, "max_rounds must be at least 1"),
+        ({"delta": 0}, "δ must be between 0 and 1"),
+        ({"delta": 1.0}, "δ must be between 0 and 1"),
+        ({"delta": -0.1}, "δ must be between 0 and 1"),
+        ({"delta": float("nan")}, "δ must be between 0 and 1"),
+        ({"delta": [0.1, 2.0]}, "δ must be between 0 and 1, not 2"),
+        ({"delta": []}, "at least one δ"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_bad_arguments(options, words):
+    with pytest.raises(errors.InputError, match=words):
+        run(**options)
+
+
+def test_bad_parameters():
+    for mu in ([1.0], [1.0, np.inf], "ab", [-1.0, 0.0]):
+        with pytest.raises(errors.ParameterError):
+            simulate(HARD.problem, mu, runs=1)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "words"),
+    [
+        (Strategy("fixed", options={"weights": [0.5, 0.5]}), "one weight per arm: 4, not 2"),
+        (Strategy("fixed", options={"weights": [0, 0, 0, 0]}), "not all zero"),
+        (Strategy("fixed", options={"weights": [1, -1, 1, 1]}), "≥ 0"),
+        (Strategy("fixed", options={"weights": [1, np.nan, 1, 1]}), "finite"),
+        (Strategy("fixed", options={"weights": "a,b"}), "weight"),
+        (Strategy("fixed", options={"weight": [1, 1, 1, 1]}), "did you mean 'weights'"),
+        (Strategy("lebai", options={"z_oracle": "gredy"}), "did you mean 'greedy'"),
+        (Strategy("lebai", options={"z_oracle": 1.0}), "Z-oracle"),
+        (Strategy("lebai", options={"forced": "abc"}), "forced"),
+        (Strategy("lebai", options={"forced": 3.0}), "forced"),
+        (Strategy("lebai", options={"tracking": "E"}), "tracking"),
+        (Strategy("uniform", tracking="D"), "does not track"),
+        (Strategy("uniform", options={"speed": 1}), "option of uniform"),
+    ],
+)
+def test_options_that_a_rule_does_not_have(strategy, words):
+    with pytest.raises(errors.StrategyError, match=words):
+        run(strategy, runs=1)
+
+
+def test_rules_that_depend_on_the_level_serve_one_at_a_time():
+    plain = own_rule.choose_plainly
+    rule = Rule("mine", own_rule.start, plain, depends_on_delta=True, compiled=False)
+    with pytest.raises(errors.StrategyError, match="depends on δ"):
+        run(Strategy(rule), delta=[0.1, 0.01], runs=1)
+    assert run(Strategy(rule, threshold="paper"), delta=[0.1], runs=1).runs == 1
+
+
+@pytest.fixture
+def private_copy(tmp_path):
+    """The package with its cache, copied: what an own rule leaves behind harms nobody else."""
+    target = tmp_path / "copy" / "furthest"
+    shutil.copytree(PACKAGE, target)
+    return str(target.parent)
+
+
+def test_own_rules_in_a_script(python, private_copy):
+    process = python(own_rule.__file__, PYTHONPATH=private_copy)
+    assert process.returncode == 0, process.stderr
+    found = json.loads(process.stdout)
+    assert found["plain"] == found["compiled"]
+    assert len(found["plain"]["arms"]) == 12
+    assert len({arm for arms in found["plain"]["arms"] for arm in arms}) > 2
+    assert found["plain"].items() >= found["plain, two workers"].items()
+    assert found["plain, two workers"] == found["compiled, two workers"]
+    # A rule that borrows the state of another one is still itself, and so is the other one.
+    assert found["uniform"] == found["uniform again"]
+    assert all(pulls[:5] == [1] * 5 for pulls in found["variation"]["pulls"])
+    assert found["variation"]["times"] != found["uniform"]["times"]
+
+
+MODULE = """
+from typing import NamedTuple
+from furthest import Rule
+from furthest.kernels.jit import kernel
+
+class Favourite(NamedTuple):
+    arm: int
+
+def start(task):
+    return Favourite(0)
+
+@kernel
+def choose(state, task, evidence, stopping):
+    return FAVOURITE
+
+RULE = Rule("favourite", start, choose)
+"""
+USE = """
+import furthest as ft
+from mine import RULE
+instance = ft.hard()
+results = ft.simulate(instance.problem, instance.mu, ft.Strategy(RULE), runs=1, max_rounds=50)
+print(results.pulls.tolist())
+"""
+NEXT_DOOR = """
+import furthest as ft
+from furthest import engine
+instance = ft.hard()
+strategy = ft.Strategy("uniform")
+task = instance.problem.task
+evidence, stopping, rule = strategy.prepare(task, [0.1])()
+engine.register(type(rule), strategy.rule.choose)
+import numpy as np
+print(engine.decide(task, evidence, stopping, rule, np.random.default_rng(0)))
+"""
+
+
+def test_an_edit_of_an_own_rule_is_noticed(python, private_copy, tmp_path):
+    environment = {"PYTHONPATH": private_copy, "PYTHONDONTWRITEBYTECODE": "1"}
+    (tmp_path / "use.py").write_text(USE)
+    for favourite in (1, 2):
+        (tmp_path / "mine.py").write_text(MODULE.replace("FAVOURITE", str(favourite)))
+        process = python("use.py", **environment)
+        expected = [[47 if arm == favourite else 1 for arm in range(4)]]
+        assert process.stdout.strip() == str(expected), process.stderr
+    # Where the researcher's module cannot be imported, the package works as before.
+    (tmp_path / "mine.py").unlink()
+    process = python("-c", NEXT_DOOR, **environment)
+    assert process.stdout.strip() == "(0, -1, 0)", process.stderr
+
+
+# Uniform sampling in plain Python, and slow: 400 runs would take many seconds.
+INTERRUPTED = """
+import json, sys, time
+import furthest as ft
+from furthest.kernels.evidence import ROUNDS
+from furthest.sampling import uniform
+
+done = 0
+
+def progress(runs):
+    global done
+    done += runs
+    print(done, flush=True)
+
+def choose(state, task, evidence, stopping):
+    time.sleep(0.0005)
+    return int(evidence.clock[ROUNDS] % state.arms)
+
+instance = ft.hard(eps=0.5)
+rule = ft.Rule("slow", uniform.start, choose, compiled=False)
+results = ft.simulate(
+    instance.problem, instance.mu, ft.Strategy(rule), 0.1,
+    runs=400, jobs=int(sys.argv[1]), progress=progress,
+)
+print(json.dumps({
+    "interrupted": results.interrupted,
+    "runs": results.runs,
+    "times": results.stopping_times.tolist(),
+    "pulls": results.pulls.tolist(),
+    "mean": results.summary()[0].mean,
+}))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs real signals")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interruption_keeps_the_finished_runs(jobs):
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, str(jobs)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        for line in process.stdout:
+            if int(line) >= 10:
+                break
+        # Ctrl-C on a terminal reaches the workers, too.
+        os.killpg(process.pid, signal.SIGINT)
+        output, complaints = process.communicate(timeout=120)
+    assert process.returncode == 0, complaints
+    assert not complaints
+    found = json.loads(output.splitlines()[-1])
+    assert found["interrupted"]
+    assert 10 <= found["runs"] < 400
+    assert found["mean"] == pytest.approx(np.mean(found["times"]))
+    instance = instances.hard(eps=0.5)
+    expected = run(Strategy("uniform"), 0.1, instance, runs=400)
+    runs = zip(expected.stopping_times.tolist(), expected.pulls.tolist(), strict=True)
+    kept = list(zip(found["times"], found["pulls"], strict=True))
+    if jobs == 1:
+        assert kept == list(runs)[: found["runs"]]
+    else:
+        # Whole chunks, in the order of their numbers; chunks between them may be missing.
+        assert all(one in runs for one in kept)
