@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from furthest.complexity import Complexity, complexity
+    from furthest.characteristic import Complexity, complexity
     from furthest.files import read_problem, write_problem
     from furthest.instances import Instance, circle, hard, random
     from furthest.problem import Problem
@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 
 # Imported when first used: `import furthest` itself stays light.
 _HOMES = {
-    "Complexity": "complexity",
+    "Complexity": "characteristic",
     "Instance": "instances",
     "Problem": "problem",
     "Results": "results",
@@ -25,7 +25,7 @@ _HOMES = {
     "Strategy": "strategy",
     "Summary": "results",
     "circle": "instances",
-    "complexity": "complexity",
+    "complexity": "characteristic",
     "hard": "instances",
     "random": "instances",
     "read_problem": "files",

@@ -93,6 +93,6 @@ def pick(
     name: str, table: Mapping[str, T], what: str, error: type[InputError] = StrategyError
 ) -> T:
     """table[name], or an error that names the nearest entry."""
-    if name not in table:
-        raise error(f"unknown {what} {name!r}; {nearest_name(name, table)}")
+    if not isinstance(name, str) or name not in table:
+        raise error(f"unknown {what} {name!r}; {nearest_name(str(name), table)}")
     return table[name]

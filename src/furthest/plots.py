@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from furthest.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from furthest.complexity import Complexity
+    from furthest.characteristic import Complexity
     from furthest.problem import Problem
 
 # Okabe–Ito: told apart by colour-blind readers too.

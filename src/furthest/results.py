@@ -1,6 +1,7 @@
 """Results: what many runs gave, as columns, summaries and files."""
 
 import csv
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -134,5 +135,13 @@ class Results:
             "steps": self.steps,
             "seconds": self.seconds,
             "interrupted": self.interrupted,
-            "results": [asdict(summary) for summary in self.summary()],
+            "results": [_plain(summary) for summary in self.summary()],
         }
+
+
+def _plain(summary: Summary) -> dict[str, Any]:
+    """As a dictionary for JSON, which has no NaN: without any run, a mean is null."""
+    return {
+        key: None if isinstance(value, float) and math.isnan(value) else value
+        for key, value in asdict(summary).items()
+    }

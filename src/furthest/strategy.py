@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MODES = ("every", "sticky", "lazy")
 GRIDS = ("constant", "geometric", "decreasing", "bernoulli")
 
+# No grid begins later than a run can last.
+LATEST = 10**15
+
 GRID_DEFAULTS: dict[str, dict[str, float]] = {
     "constant": {"start": 10},
     "geometric": {"start": 10, "ratio": 0.2},
@@ -54,7 +57,7 @@ class Strategy:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if isinstance(self.sampling, str):
+        if not isinstance(self.sampling, Rule):
             pick(self.sampling, sampling.MODULES, "sampling rule")
         pick(self.candidate, parts.CANDIDATES, "candidate answer")
         pick(self.stopping, parts.STOPPINGS, "stopping rule")
@@ -238,7 +241,7 @@ def parse_schedule(text: str) -> ScheduleChoice:
             message = f"{key} of the {grid} grid must be a number, not {value!r}"
             raise StrategyError(message) from None
     start, ratio = values.get("start", 1.0), values.get("p", values.get("ratio", 0.0))
-    if not (start >= 1 and start == int(start)):
+    if not (1 <= start <= LATEST and start == int(start)):
         raise StrategyError(f"start of the {grid} grid must be a whole number ≥ 1, not {start:g}")
     if not (0 <= ratio < math.inf) or ("p" in values and not 0 < ratio <= 1):
         raise StrategyError(f"the {grid} grid cannot have the setting {ratio:g}")

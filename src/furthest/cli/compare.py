@@ -8,7 +8,7 @@ import typer
 from furthest.cli import options as o
 
 if TYPE_CHECKING:
-    from furthest.complexity import Complexity
+    from furthest.characteristic import Complexity
     from furthest.instances import Instance
     from furthest.results import Results
 
@@ -44,7 +44,7 @@ def command(
     strategies = [Strategy(name, candidate, stopping, threshold, schedule) for name in names]
     found = o.find_instance(instance, eps, notion, sigma, mu)
     with o.compilation("complexity"):
-        from furthest.complexity import complexity
+        from furthest.characteristic import complexity
         from furthest.simulation import simulate
 
         price = complexity(found.problem, found.truth)

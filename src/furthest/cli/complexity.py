@@ -8,7 +8,7 @@ import typer
 from furthest.cli import options as o
 
 if TYPE_CHECKING:
-    from furthest.complexity import Complexity
+    from furthest.characteristic import Complexity
     from furthest.instances import Instance
 
 DEFAULT_DELTAS = [0.1, 0.05, 0.01, 0.001]
@@ -34,7 +34,7 @@ def command(
         raise InputError(f"--gap must be between 0 and 1, not {gap:g}")
     found = o.find_instance(instance, eps, notion, sigma, mu)
     with o.compilation("complexity"):
-        from furthest.complexity import complexity
+        from furthest.characteristic import complexity
 
         result = complexity(found.problem, found.truth, gap)
         # Again, for a time without compiling.

@@ -26,7 +26,7 @@ def command(
     from rich.table import Table
 
     from furthest import instances
-    from furthest.complexity import complexity
+    from furthest.characteristic import complexity
     from furthest.simulation import simulate
     from furthest.strategy import Strategy
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from furthest.cli import options as o
 
 if TYPE_CHECKING:
-    from furthest.complexity import Complexity
+    from furthest.characteristic import Complexity
     from furthest.instances import Instance
     from furthest.results import Results
 
@@ -38,7 +38,7 @@ def command(
         sampling, candidate, stopping, threshold, schedule, tracking, o.rule_options(option)
     )
     with o.progress_bar(strategy.name, runs) as progress:
-        from furthest.complexity import complexity
+        from furthest.characteristic import complexity
         from furthest.simulation import simulate
 
         limit = complexity(found.problem, found.truth)

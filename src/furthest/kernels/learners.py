@@ -52,27 +52,28 @@ def learn(learner: Learner, weights: Vector, gains: Vector) -> None:
     arms = losses.shape[0]
     mean, largest = 0.0, -math.inf
     for a in range(arms):
-        if weights[a] > 0.0:
-            mean += weights[a] * gains[a]
-            largest = max(largest, gains[a])
+        mean += weights[a] * gains[a]
+        largest = max(largest, gains[a] - losses[a])
     learner.gap[0] += max(0.0, _mix_gain(learner, weights, gains, largest) - mean)
-    least = math.inf
     for a in range(arms):
-        losses[a] -= gains[a]
-        least = min(least, losses[a])
-    for a in range(arms):
-        losses[a] -= least
+        losses[a] = largest - (gains[a] - losses[a])
 
 
 @inlined
 def _mix_gain(learner: Learner, weights: Vector, gains: Vector, largest: float) -> float:
-    """(1/η) ln Σ w e^{η·gain}; in the limit η = ∞ the largest gain that meets any weight."""
+    """(1/η) ln Σ w e^{η·gain}, `largest` being the largest gain − loss; for η = ∞ it is that.
+
+    In terms of the losses, since a weight may underflow while its arm still matters: w is
+    e^{−ηL}/S, and S is 1 over the largest weight, whose loss is 0.
+    """
     gap = learner.gap[0]
     if gap <= NO_GAP:
         return largest
-    arms = weights.shape[0]
+    losses = learner.losses
+    arms = losses.shape[0]
     rate = math.log(arms) / gap
-    total = 0.0
+    total, heaviest = 0.0, 0.0
     for a in range(arms):
-        total += weights[a] * math.exp(rate * (gains[a] - largest))
-    return largest + math.log(total) / rate
+        total += math.exp(rate * (gains[a] - losses[a] - largest))
+        heaviest = max(heaviest, weights[a])
+    return largest + math.log(total * heaviest) / rate

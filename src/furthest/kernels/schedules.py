@@ -28,6 +28,10 @@ NEXT = 0  # next round on the grid; 0 before the first
 INDEX = 1  # how many grid rounds there were
 
 
+# Relative rounding error of a grid round.
+ROUNDING = 1e-12
+
+
 class Schedule(NamedTuple):
     """Mode, grid, and where on the grid we are. Rounds are numbered from 1, as in the paper."""
 
@@ -71,4 +75,5 @@ def _after(rule: Schedule, last: int, index: int) -> int:
     ratio = rule.ratio
     if rule.grid == DECREASING:
         ratio /= math.sqrt(index)
-    return max(last + 1, math.ceil((1.0 + ratio) * last))
+    # 1.1·10 is a little more than 11 in floating point, which must not become 12.
+    return max(last + 1, math.ceil((1.0 + ratio) * last - ROUNDING * last))

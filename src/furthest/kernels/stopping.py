@@ -48,6 +48,8 @@ def stopping(
 def assess(task: Task, evidence: Evidence, rule: Stopping, rng: Generator) -> int:
     """Renew the candidate, make the test, as the schedule wants; returns the levels reached."""
     state = rule.state
+    if state[MET] == rule.threshold.offsets.shape[0]:
+        return state[MET]
     due = on_grid(rule.schedule, evidence.clock[ROUNDS] + 1, rng)
     if not due and rule.schedule.mode == LAZY:
         return state[MET]

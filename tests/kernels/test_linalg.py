@@ -1,0 +1,92 @@
+"""The loops against LAPACK."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from furthest.kernels import linalg
+from furthest.problem import Problem
+
+sizes = st.integers(1, 7)
+seeds = st.integers(0, 10_000)
+
+
+def positive_definite(d, rng):
+    root = rng.standard_normal((d, d + 1))
+    return root @ root.T + 0.1 * np.eye(d)
+
+
+@given(sizes, sizes, seeds)
+def test_products(rows, columns, seed):
+    rng = np.random.default_rng(seed)
+    matrix, x, y = (rng.standard_normal(s) for s in ((rows, columns), columns, columns))
+    left = rng.standard_normal(rows)
+    assert linalg.dot(x, y) == pytest.approx(x @ y, abs=1e-13)
+    out = np.full(rows, np.nan)
+    linalg.matvec(matrix, x, out)
+    np.testing.assert_allclose(out, matrix @ x, atol=1e-13)
+    out = np.full(columns, np.nan)
+    linalg.combine(left, matrix, out)
+    np.testing.assert_allclose(out, left @ matrix, atol=1e-13)
+    duplicate = np.full((rows, columns), np.nan)
+    linalg.copy(matrix, duplicate)
+    np.testing.assert_array_equal(duplicate, matrix)
+    linalg.fill(out, 2.5)
+    assert (out == 2.5).all()
+
+
+@given(st.integers(1, 13), sizes, seeds)
+def test_information(arms, d, seed):
+    rng = np.random.default_rng(seed)
+    vectors = np.vstack([np.eye(d), rng.standard_normal((arms, d))])
+    weights = rng.dirichlet(np.ones(len(vectors)))
+    task = Problem(vectors, np.vstack([vectors, 2 * np.eye(d)])).task
+    expected = np.tril(task.arms.T @ (task.arms * weights[:, None]))
+    found = np.zeros((d, d))
+    linalg.information(task.arms, weights, found)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    found[:] = 0.0
+    packed = np.full(d * (d + 1) // 2, np.nan)
+    linalg.weighted_information(task.outer, weights, packed, found)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@given(sizes, sizes, seeds)
+def test_cholesky_and_what_is_solved_with_it(d, many, seed):
+    rng = np.random.default_rng(seed)
+    matrix = positive_definite(d, rng)
+    factor = matrix.copy()
+    assert linalg.cholesky(factor)
+    lower = np.tril(factor)
+    np.testing.assert_allclose(lower, np.linalg.cholesky(matrix), rtol=1e-10, atol=1e-12)
+    assert linalg.log_determinant(factor) == pytest.approx(np.linalg.slogdet(matrix)[1], abs=1e-10)
+    for solve, solve_many, triangle in (
+        (linalg.solve_lower, linalg.solve_lower_many, lower),
+        (linalg.solve_lower_transposed, linalg.solve_lower_transposed_many, lower.T),
+    ):
+        rhs, columns = rng.standard_normal(d), rng.standard_normal((d, many))
+        one, several = rhs.copy(), columns.copy()
+        solve(factor, one)
+        solve_many(factor, several)
+        np.testing.assert_allclose(triangle @ one, rhs, atol=1e-10)
+        np.testing.assert_allclose(triangle @ several, columns, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[0.0]],
+        [[-1.0]],
+        [[1.0, 1.0], [1.0, 1.0]],
+        [[1.0, 2.0], [2.0, 1.0]],
+        [[1.0, 0.0], [0.0, 0.0]],
+        [[np.nan, 0.0], [0.0, 1.0]],
+    ],
+)
+def test_singular_matrices_are_refused(matrix):
+    assert not linalg.cholesky(np.array(matrix))
+
+
+def test_badly_scaled_matrices_are_not_singular():
+    assert linalg.cholesky(np.diag([1e-200, 1.0, 1e200]))
