@@ -200,7 +200,7 @@ def _threshold_form(
     if name == "paper":
         return GLR, 4.0, 2.0, [4 * log for log in logs]
     arms = len(task.arms)
-    return GLR, 4.0 * arms, arms, [2 * arms * concentration(log / arms) for log in logs]
+    return GLR, 4.0 * arms, float(arms), [2 * arms * concentration(log / arms) for log in logs]
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,20 @@
 """The top-wrong-answer test against its theorem, its martingales and its promise.
 
-The statistical tests are small enough for every day; with the environment variable FURTHEST_RUNS=20
-they are 20 times as long, and benchmarks/near_null.py makes the large tables.
+The statistical tests are small enough for every day; oracles/near_null.py tells how to make them
+larger.
 """
 
 import math
-import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numpy.random import Generator
-from scipy.stats import binom
 
 from furthest.kernels import topwrong
 from furthest.kernels.answers import instantaneous_furthest
-from furthest.kernels.evidence import READY, ROUNDS, Evidence, no_evidence, record
-from furthest.kernels.jit import kernel
-from furthest.kernels.linalg import Vector
-from furthest.kernels.normal_gamma import Shapes
+from furthest.kernels.evidence import ROUNDS, Evidence, no_evidence, record
 from furthest.kernels.task import Task
 from furthest.kernels.topwrong import (
     FALLBACK,
@@ -36,11 +31,20 @@ from furthest.kernels.topwrong import (
     top_wrong,
 )
 from furthest.problem import Notion, Problem
+from oracles.near_null import (
+    CHASE,
+    LONGER,
+    NOTIONS,
+    ROUND_ROBIN,
+    is_scandal,
+    near_null,
+    simulate,
+    tied,
+    wrong_answers,
+)
 from oracles.topwrong import Array, TopWrongOracle
 
 DELTA = 0.1
-LONGER = int(os.environ.get("FURTHEST_RUNS", "1"))
-NOTIONS: tuple[Notion, ...] = ("additive", "multiplicative")
 
 # ------------------------------------------------------------------ against the theorem's formulas
 
@@ -291,64 +295,7 @@ def test_the_defaults_have_no_flaw() -> None:
     assert flaw(Masses(), Scales()) == ""
 
 
-# --------------------------------------------------------------------------- simulated trajectories
-
-# How the loop below samples.
-ROUND_ROBIN = 0
-CHASE = 1  # half of the time the arm of largest mean so far: what is pulled depends on the noise
-
-
-@kernel
-def simulate(
-    task: Task,
-    evidence: Evidence,
-    state: TopWrong,
-    means: Vector,
-    sampling: int,
-    coins: bool,
-    noise: Generator,
-    until: int,
-    every: int,
-) -> int:
-    """Sample until the test, made after every `every` measurements, accepts; its answer or −1."""
-    while evidence.clock[ROUNDS] < until:
-        rounds = evidence.clock[ROUNDS]
-        arm = rounds % means.shape[0]
-        if evidence.clock[READY] == 0:
-            arm = task.initial[rounds]
-        elif sampling == CHASE and noise.random() < 0.5:
-            for a in range(means.shape[0]):
-                if (
-                    evidence.sums[a] * evidence.counts[arm]
-                    > evidence.sums[arm] * evidence.counts[a]
-                ):
-                    arm = a
-        error = noise.standard_normal()
-        if coins:
-            error = 1.0 if error > 0.0 else -1.0
-        record(task, evidence, arm, means[arm] + error)
-        observe(state, task, evidence, arm, means[arm] + error)
-        if evidence.clock[READY] == 1 and evidence.clock[ROUNDS] % every == 0:
-            z, _ = instantaneous_furthest(task, evidence)
-            if met(state, task, evidence, z, 0):
-                return z
-    return -1
-
-
-def near_null(d: int, notion: Notion, hair: float = 0.002) -> tuple[Problem, Array]:
-    """The unit vectors, and one answer that is worse than ε by a hair; μ = e₁."""
-    eps = 0.2
-    value = 1 - eps - hair
-    wrong = value * np.eye(d)[0] + math.sqrt(1 - value**2) * np.eye(d)[1]
-    return Problem(np.vstack([np.eye(d), wrong]), None, eps, notion), np.eye(d)[0]
-
-
-def tied(d: int, notion: Notion, hair: float = 0.002) -> tuple[Problem, Array]:
-    """Unit vectors; all but the first are wrong by a hair, and tied."""
-    eps = 0.3
-    if notion == "additive":
-        return Problem(np.eye(d), None, eps, notion), np.eye(d)[0] * (eps + hair)
-    return Problem(np.eye(d), None, eps, notion), np.r_[1.0, np.full(d - 1, 1 - eps - hair)]
+# --------------------------------------------------------------------------------- martingales
 
 
 class Component(NamedTuple):
@@ -434,38 +381,6 @@ def test_noise_above_sigma_is_seen_by_the_martingale_test() -> None:
 
 
 # ------------------------------------------------------------------------------------- error rates
-
-
-def wrong_answers(
-    problem: Problem,
-    mu: Array,
-    delta: float,
-    sampling: int,
-    runs: int,
-    *,
-    lowered: float = 0.0,
-    unknown: bool = False,
-    every: int = 1,
-    until: int = 20_000,
-) -> int:
-    """How many runs end with a wrong answer; `lowered` is taken off the required log evidence."""
-    task = problem.task
-    right = problem.near_best(mu)
-    means = task.arms @ problem.whiten(mu)
-    wrong = 0
-    for run in range(runs):
-        state = top_wrong(task, [delta], shapes=Shapes() if unknown else None)
-        state.required[FIRST:] -= lowered
-        noise = np.random.default_rng([run, sampling, every])
-        evidence = no_evidence(task)
-        answer = simulate(task, evidence, state, means, sampling, False, noise, until, every)
-        wrong += answer >= 0 and not right[answer]
-    return wrong
-
-
-def is_scandal(wrong: int, runs: int, delta: float) -> bool:
-    """Whether so many errors would be all but impossible at error rate δ."""
-    return bool(binom.sf(wrong - 1, runs, delta) < 1e-4)
 
 
 RATES = [

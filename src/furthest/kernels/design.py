@@ -25,17 +25,12 @@ computed over all arms and all alternatives.
 """
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple, ParamSpec, TypeVar, cast
+from typing import NamedTuple
 
-import numba
 import numpy as np
 
-from furthest.kernels.jit import OPTIONS, kernel
+from furthest.kernels.jit import kernel, spliced
 from furthest.kernels.linalg import Counts, Matrix, Vector
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 # Squared relative length below which y_x = z − c·x counts as zero: x cannot be confused with z.
 NEGLIGIBLE = 1e-26
@@ -96,14 +91,6 @@ ROWS = 16
 # Entries of a goal: stop at gap FLOOR, or at GAP once the lower bound is ABOVE this or the upper
 # bound BELOW that; begin at the centred iterate if WARM.
 GAP, FLOOR, ABOVE, BELOW, WARM = 0, 1, 2, 3, 4
-
-
-def merged(function: Callable[P, R]) -> Callable[P, R]:
-    """A kernel with one caller, merged into it before compilation.
-
-    On its own it would have everything that it calls optimised once more.
-    """
-    return cast("Callable[P, R]", numba.njit(inline="always", **OPTIONS)(function))
 
 
 class Interior(NamedTuple):
@@ -604,7 +591,7 @@ def _reached(lower: float, upper: float, goal: Vector) -> bool:
     return width <= goal[GAP] * lower and (lower >= goal[ABOVE] or upper <= goal[BELOW])
 
 
-@merged
+@spliced
 def _iterate(
     p: Interior, k: int, n: int, goal: Vector, safe: bool, limit: int
 ) -> tuple[float, float, int]:
@@ -966,7 +953,7 @@ def _best_score(score: Vector, chosen: Counts, count: int) -> float:
     return best
 
 
-@merged
+@spliced
 def _generate(work: Workspace, k_all: int, n_all: int) -> int:
     """Solve by column and constraint generation: solve a selection, price everything, extend it.
 

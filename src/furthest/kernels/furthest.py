@@ -9,12 +9,20 @@ a scale. So the weights w and multipliers q of an old solve certify, for ANY lat
 
 at the cost of O(Z) operations and no linear algebra. A round solves again, from a warm start,
 only while these brackets leave the winner open.
+
+The solver is called through its address. Linked in the usual way, it would be optimised once more
+in every kernel that asks for the furthest answer, at several seconds each.
 """
 
+import functools
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
 
+import numba
 import numpy as np
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 from furthest.kernels import design
 from furthest.kernels.design import (
@@ -27,10 +35,14 @@ from furthest.kernels.design import (
     LEVEL,
     WARM,
     Workspace,
-    merged,
 )
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import kernel, spliced
 from furthest.kernels.linalg import Counts, Matrix, Vector
+
+# Numba is not typed throughout.
+_numba: Any = numba
+_types: Any = types
+_cgutils: Any = cgutils
 
 # Relative gap of a solve that settles the contest early, and at which values count as tied.
 EARLY = 1e-2
@@ -55,6 +67,12 @@ class Oracle(NamedTuple):
     candidates: Counts  # (Z) ε-optimal answers of this round
     statistics: Counts  # (3) rounds, rounds with a solve, Newton steps
     work: Workspace
+    solver: Counts  # (1) address of the compiled solver
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy in another process knows nothing yet, and has the address that is valid there."""
+        arms, answers = self.weights.shape[1], self.weights.shape[0]
+        return oracle, (arms, answers, self.work.everything.arms.shape[0])
 
 
 def oracle(arms: int, answers: int, dimension: int) -> Oracle:
@@ -71,7 +89,46 @@ def oracle(arms: int, answers: int, dimension: int) -> Oracle:
         candidates=np.zeros(answers, dtype=np.int64),
         statistics=np.zeros(3, dtype=np.int64),
         work=design.workspace(arms, answers, dimension),
+        solver=np.array([_solver_address()]),
     )
+
+
+@functools.cache
+def _solver_address() -> int:
+    """Where `design.optimum` is in this process, compiled or loaded from the cache."""
+    if _numba.config.DISABLE_JIT:
+        return 0
+    compiled = cast("Any", design.optimum)
+    signature = (_numba.typeof(design.workspace(1, 2, 1)), _types.int64, _types.int64)
+    compiled.compile(signature)
+    found = compiled.overloads[signature]
+    return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+
+
+def _optimum_typed(_: Any, address: Any, work: Any, k: Any, n: Any) -> Any:
+    """Signature and code of `_optimum_at`: a call with Numba's own calling convention."""
+    result = _types.Tuple((_types.float64, _types.float64, _types.int64))
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        convention, arguments = context.call_conv, signature.args[1:]
+        function = convention.get_function_type(result, arguments)
+        pointer = builder.inttoptr(values[0], function.as_pointer())
+        status, returned = convention.call_function(builder, pointer, result, arguments, values[1:])
+        with _cgutils.if_unlikely(builder, status.is_error):
+            convention.return_status_propagate(builder, status)
+        return returned
+
+    return result(address, work, k, n), generate
+
+
+def _optimum_interpreted(_: int, work: Workspace, k: int, n: int) -> tuple[float, float, int]:
+    return design.optimum(work, k, n)
+
+
+_optimum_at = cast(
+    "Callable[[int, Workspace, int, int], tuple[float, float, int]]",
+    _optimum_interpreted if _numba.config.DISABLE_JIT else intrinsic(_optimum_typed),
+)
 
 
 @kernel
@@ -124,7 +181,7 @@ def _bracket(
     return lower, max(lower, 1.0 / share)
 
 
-@merged
+@spliced
 def _refine(
     oracle: Oracle, arms: Matrix, answers: Matrix, values: Vector, z: int, c: float, e: float
 ) -> None:
@@ -149,7 +206,7 @@ def _refine(
             margin = values[z] - c * values[index[i]] + e
             multiplier = oracle.centred_multipliers[z, index[i]]
             point[CENTRED, k + i] = multiplier / margin / margin
-    lower, upper, steps = design.optimum(oracle.work, k, n)
+    lower, upper, steps = _optimum_at(oracle.solver[0], oracle.work, k, n)
     for i in range(n):
         x = index[i]
         margin = values[z] - c * values[x] + e
@@ -260,7 +317,7 @@ def furthest_design(
     return z
 
 
-@merged
+@spliced
 def furthest_answer(
     oracle: Oracle, arms: Matrix, answers: Matrix, values: Vector, c: float, e: float
 ) -> int:

@@ -99,6 +99,8 @@ def levels_met(
     rounds = evidence.clock[ROUNDS]
     met = done
     score = glr
+    if done == rule.offsets.shape[0]:
+        return done
     if rule.kind == MIXTURE:
         # The e-value is at most exp(glr/2 − floor/2): most rounds need nothing more.
         if 0.5 * (glr - rule.floor[0]) < rule.offsets[done]:
