@@ -249,11 +249,20 @@ def choose(state, task, evidence, stopping):
 RULE = Rule("favourite", start, choose)
 """
 USE = """
+import numpy as np
 import furthest as ft
+from furthest import engine
 from mine import RULE
-instance = ft.hard()
-results = ft.simulate(instance.problem, instance.mu, ft.Strategy(RULE), runs=1, max_rounds=50)
-print(results.pulls.tolist())
+instance, strategy = ft.hard(), ft.Strategy(RULE)
+results = ft.simulate(instance.problem, instance.mu, strategy, runs=1, max_rounds=50)
+# The same step by step, as a live study decides.
+task = instance.problem.task
+evidence, stopping, rule = strategy.prepare(task, [0.1])()
+engine.register(type(rule), strategy.rule.choose)
+for arm in range(4):
+    engine.record(task, evidence, stopping, arm, 0.0)
+arm = engine.decide(task, evidence, stopping, rule, np.random.default_rng(0))[2]
+print(results.pulls.tolist(), arm)
 """
 NEXT_DOOR = """
 import furthest as ft
@@ -275,7 +284,7 @@ def test_an_edit_of_an_own_rule_is_noticed(python, private_copy, tmp_path):
         (tmp_path / "mine.py").write_text(MODULE.replace("FAVOURITE", str(favourite)))
         process = python("use.py", **environment)
         expected = [[47 if arm == favourite else 1 for arm in range(4)]]
-        assert process.stdout.strip() == str(expected), process.stderr
+        assert process.stdout.strip() == f"{expected} {favourite}", process.stderr
     # Where the researcher's module cannot be imported, the package works as before.
     (tmp_path / "mine.py").unlink()
     process = python("-c", NEXT_DOOR, **environment)

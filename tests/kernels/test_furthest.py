@@ -1,6 +1,7 @@
 """The oracle along paths of estimates, against cold solves and a conic solver."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -194,3 +195,14 @@ def test_large_problems_generate_columns():
         z = ask(held, case, values)
         assert is_furthest(z, cold_brackets(case, values, 1e-8))
         values = values + 0.02 * answers @ rng.standard_normal(5)
+
+
+def test_a_pickled_oracle_starts_anew():
+    """The address of the solver is valid in one process only."""
+    case, values = tracked(ft.hard(), 40, 5)
+    held = oracle_of(case)
+    before = [ask(held, case, now) for now in values]
+    copied = pickle.loads(pickle.dumps(held))
+    assert copied.weights.shape == held.weights.shape
+    assert not copied.known.any()
+    assert [ask(copied, case, now) for now in values] == before

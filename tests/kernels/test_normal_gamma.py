@@ -30,7 +30,7 @@ from oracles.near_null import (
 SHAPES = (3.0, 50.0, 100.0)
 
 
-# ---------------------------------------------------------------------- one direction, by quadrature
+# --------------------------------------------------------------------- one direction, by quadrature
 
 
 def log_likelihood_ratio(
@@ -60,7 +60,7 @@ def log_likelihood_ratio(
 
 def least_over_sigma(share: float, rounds: float, shape: float, *, one_sided: bool) -> float:
     """The same, minimised over σ on a grid and then locally."""
-    grid = np.geomspace(1e-4, 20 * rounds, 60)
+    grid = np.geomspace(1e-7, 20 * rounds, 80)
     values = [
         log_likelihood_ratio(share, rounds, shape, errors, one_sided=one_sided) for errors in grid
     ]
@@ -312,7 +312,7 @@ def e_values_at_the_truth(sampling: int, spread: float) -> Array:
         variance = y @ test.spread @ y
         one = log_e(errors, t * t / (variance + precision), math.log1p(variance / precision))
         both = V + kappa * np.eye(2)
-        explained = (V @ away) @ np.linalg.solve(both, V @ away)
+        explained = float((V @ away) @ np.linalg.solve(both, V @ away))
         many = log_e(errors, explained, np.linalg.slogdet(both / kappa)[1])
         # Never below what the test uses, which does not know σ
         share = t * t / (variance + precision) / errors
@@ -350,5 +350,5 @@ def test_a_lowered_threshold_is_found_out(sampling: int) -> None:
     """Sabotage: the same count on the same instance fails when the test asks for too little."""
     problem, mu = near_null(2, "additive")
     runs, delta = 400 * LONGER, 0.2
-    wrong = wrong_answers(problem, mu, delta, sampling, runs, unknown=True, lowered=4.0)
+    wrong = wrong_answers(problem, mu, delta, sampling, runs, unknown=True, lowered=3.0)
     assert is_scandal(wrong, runs, delta)

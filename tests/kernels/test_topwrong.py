@@ -15,6 +15,7 @@ from numpy.random import Generator
 from furthest.kernels import topwrong
 from furthest.kernels.answers import instantaneous_furthest
 from furthest.kernels.evidence import ROUNDS, Evidence, no_evidence, record
+from furthest.kernels.normal_gamma import Shapes
 from furthest.kernels.task import Task
 from furthest.kernels.topwrong import (
     FALLBACK,
@@ -277,22 +278,26 @@ def test_stricter_levels_are_met_later() -> None:
 
 
 @pytest.mark.parametrize(
-    ("masses", "scales", "word"),
+    ("masses", "scales", "shapes", "word"),
     [
-        (Masses(ellipsoid=0.0), Scales(), "masses"),
-        (Masses(summed=0.6, fallback=0.4), Scales(), "sum below 1"),
-        (Masses(), Scales(weights=(1.0,)), "one weight"),
-        (Masses(), Scales(weights=(0.9, 0.2)), "at most 1"),
-        (Masses(), Scales(ellipsoids=()), "ellipsoid"),
-        (Masses(), Scales(directions=(10.0, -1.0)), "positive"),
+        (Masses(ellipsoid=0.0), Scales(), None, "masses"),
+        (Masses(summed=0.6, fallback=0.4), Scales(), None, "sum below 1"),
+        (Masses(), Scales(weights=(1.0,)), None, "one weight"),
+        (Masses(), Scales(weights=(0.9, 0.2)), None, "at most 1"),
+        (Masses(), Scales(ellipsoids=()), None, "ellipsoids"),
+        (Masses(), Scales(ellipsoids=(4.0, math.nan)), None, "ellipsoids"),
+        (Masses(), Scales(directions=(10.0, -1.0)), None, "directions"),
+        (Masses(), Scales(), Shapes((1.0, 2.0), (0.9, 0.9)), "shapes"),
     ],
 )
-def test_options_that_break_the_proof_are_named(masses: Masses, scales: Scales, word: str) -> None:
-    assert word in flaw(masses, scales)
+def test_options_that_break_the_proof_are_named(
+    masses: Masses, scales: Scales, shapes: Shapes | None, word: str
+) -> None:
+    assert word in flaw(masses, scales, shapes)
 
 
 def test_the_defaults_have_no_flaw() -> None:
-    assert flaw(Masses(), Scales()) == ""
+    assert flaw(Masses(), Scales(), Shapes()) == ""
 
 
 # --------------------------------------------------------------------------------- martingales
@@ -408,4 +413,4 @@ def test_a_lowered_threshold_is_found_out(sampling: int) -> None:
     problem, mu = near_null(2, "additive")
     runs, delta = 400 * LONGER, 0.2
     assert not is_scandal(wrong_answers(problem, mu, delta, sampling, runs), runs, delta)
-    assert is_scandal(wrong_answers(problem, mu, delta, sampling, runs, lowered=3.0), runs, delta)
+    assert is_scandal(wrong_answers(problem, mu, delta, sampling, runs, lowered=2.0), runs, delta)

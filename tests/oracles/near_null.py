@@ -19,7 +19,7 @@ from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Vector
 from furthest.kernels.normal_gamma import Shapes
 from furthest.kernels.task import Task
-from furthest.kernels.topwrong import FIRST, TopWrong, met, observe, top_wrong
+from furthest.kernels.topwrong import FIRST, RADIUS, TopWrong, met, observe, top_wrong
 from furthest.problem import Notion, Problem
 
 Array = NDArray[np.float64]
@@ -97,13 +97,14 @@ def wrong_answers(
     every: int = 1,
     until: int = 20_000,
 ) -> int:
-    """How many runs end with a wrong answer; `lowered` is taken off the required log evidence."""
+    """How many runs end with a wrong answer; `lowered` is taken off all required log evidence."""
     task = problem.task
     right = problem.near_best(mu)
     means = task.arms @ problem.whiten(mu)
     wrong = 0
     for run in range(runs):
         state = top_wrong(task, [delta], shapes=Shapes() if unknown else None)
+        state.required[RADIUS] -= 2 * lowered
         state.required[FIRST:] -= lowered
         noise = np.random.default_rng([run, sampling, every])
         evidence = no_evidence(task)

@@ -51,8 +51,10 @@ class TopWrongOracle:
         """g of every measurement, with the full matrix B."""
         n, d = self.initial, self.arms.shape[1]
         design = sum((np.outer(a, a) for a in arms[:n]), np.zeros((d, d)))
-        weights = [n * np.linalg.solve(design, a) for a in arms[:n]]
-        V, B = design, sum((np.outer(a, g) for a, g in zip(arms[:n], weights, strict=True)))
+        weights = [np.asarray(n * np.linalg.solve(design, a), float) for a in arms[:n]]
+        V, B = design, np.zeros((d, d))
+        for a, g in zip(arms[:n], weights, strict=True):
+            B = B + np.outer(a, g)
         for t in range(n + 1, len(arms) + 1):
             a = arms[t - 1]
             V = V + np.outer(a, a)
@@ -92,7 +94,7 @@ class TopWrongOracle:
     # The ellipsoids
 
     def kappa(self, j: int) -> float:
-        return self.kappas[j] * self.arms.shape[1]
+        return float(self.kappas[j] * self.arms.shape[1])
 
     def metric(self, j: int) -> Array:
         return np.asarray(self.V @ np.linalg.solve(self.V + self.kappa(j) * self.V0, self.V))

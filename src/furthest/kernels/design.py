@@ -664,6 +664,17 @@ def _scale_directions(p: Interior, n: int, scale: float) -> None:
 
 
 @kernel
+def _adopt_whitened(p: Interior, k: int, n: int) -> None:
+    """Go over to the coordinates that are white for the present weights.
+
+    All bounds stay the same; but V_w is formed with an error that grows with its condition.
+    """
+    for i in range(p.arms.shape[0]):
+        _copy(p.white_arms[i, :k], p.arms[i, :k], 1.0)
+        _copy(p.white_directions[i, :n], p.directions[i, :n], 1.0)
+
+
+@kernel
 def _start(p: Interior, k: int, n: int, warm: bool) -> float:
     """Scale the problem to a value near 1 and set the iterate; the scale of the bounds, or 0.
 
@@ -682,6 +693,7 @@ def _start(p: Interior, k: int, n: int, warm: bool) -> float:
     lowest = _lowest(point[LEVEL, k:size])
     above, below, product = 1.3, 0.7, 0.0
     if not warm:
+        _adopt_whitened(p, k, n)
         for i in range(k, size):
             point[DUAL, i] = 1.0 / (above * point[LEVEL, i] / lowest - 1.0)
         _loads(p, k, n)
@@ -868,10 +880,15 @@ def _warm_up(full: Interior, k: int, n: int) -> None:
     _fill(multipliers, 1.0 / n)
     for update in range(WARM_UP):
         _price(full, k, n)
-        if update > 0:
+        if update == 0:
+            _adopt_whitened(full, k, n)
+        else:
+            mean = 0.0
             for a in range(k):
-                weights[a] *= point[LEVEL, a]
-        _copy(weights, weights, 1.0 / _total(weights))
+                mean += weights[a] * point[LEVEL, a]
+            for a in range(k):
+                # Not to zero: all arms together may be just enough to span.
+                weights[a] = max(weights[a] * point[LEVEL, a] / mean, 1e-4 / k)
         lowest = _lowest(distances)
         for x in range(n):
             multipliers[x] = (lowest / distances[x]) ** SOFTNESS
@@ -1006,9 +1023,9 @@ def _generate(work: Workspace, k_all: int, n_all: int) -> int:
         off = OUTSIDE * max(gap, 1e-3)
         k = _keep(load, (1.0 - off) * highest, d, arms, work.has_arm, k)
         n = _keep(nearness, (1.0 + off) * nearest, k - k, alternatives, work.has_alternative, n)
-        highest *= 1.0 + OVERLOOKED * gap
-        k = _select(load, highest, 2 * d, arms, work.has_arm, k)
-        least, more_n = (1.0 - OVERLOOKED * gap) * nearest, d
+        overlooked = OVERLOOKED * min(gap, 1.0)
+        k = _select(load, (1.0 + overlooked) * highest, 2 * d, arms, work.has_arm, k)
+        least, more_n = (1.0 - overlooked) * nearest, d
         inner_goal[FLOOR] = max(0.2 * goal[FLOOR], min(inner_goal[FLOOR], gap / 30.0))
         inner_goal[WARM] = 1.0
     _copy(point[PRIMAL, :k_all], point[BEST, :k_all], 1.0)

@@ -173,19 +173,27 @@ def _required(deltas: Sequence[float], bystanders: int, masses: Masses, ellipsoi
     return np.array([radius, logs - math.log(first), logs + prices[0], logs + prices[1]])
 
 
-def flaw(masses: Masses, scales: Scales) -> str:
+def flaw(masses: Masses, scales: Scales, shapes: Shapes | None = None) -> str:
     """What the proof would miss with these options, as a sentence; empty if nothing."""
-    if not (min(masses) > 0 and sum(masses) < 1):
+    if not (_positive(masses) and sum(masses) < 1):
         return f"the masses of top-wrong must be positive with a sum below 1, not {tuple(masses)}"
-    if not scales.ellipsoids or not scales.directions:
-        return "top-wrong needs at least one ellipsoid and one scale of directions"
-    if len(scales.directions) != len(scales.weights):
-        return "top-wrong needs one weight for each scale of directions"
-    if not min(*scales.ellipsoids, *scales.directions, *scales.weights) > 0:
-        return "the scales and weights of top-wrong must be positive"
-    if not sum(scales.weights) <= 1 + 1e-12:
-        return f"the weights of top-wrong must have a sum of at most 1, not {scales.weights}"
+    if not scales.ellipsoids or not _positive(scales.ellipsoids):
+        return f"the ellipsoids' scales of top-wrong must be positive, not {scales.ellipsoids}"
+    mixtures = {"directions": (scales.directions, scales.weights)}
+    if shapes is not None:
+        mixtures["shapes"] = (shapes.shapes, shapes.weights)
+    for name, (parameters, weights) in mixtures.items():
+        if not parameters or len(parameters) != len(weights):
+            return f"the {name} of top-wrong need one weight each"
+        if not _positive((*parameters, *weights)):
+            return f"the {name} of top-wrong and their weights must be positive"
+        if not sum(weights) <= 1 + 1e-12:
+            return f"the weights of top-wrong's {name} must sum to at most 1, not {weights}"
     return ""
+
+
+def _positive(numbers: Sequence[float]) -> bool:
+    return all(0 < number < math.inf for number in numbers)
 
 
 @spliced

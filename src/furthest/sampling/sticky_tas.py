@@ -73,9 +73,10 @@ def start(
     if sorted(sequence.tolist()) != list(range(answers)):
         raise StrategyError(f"order must name each answer from 0 to {answers - 1} once")
     one = oracle_for(task)
-    stacked = [np.zeros((count, *array.shape), array.dtype) for array in one[:-1]]
+    *arrays, work, solver = one
+    stacked = [np.zeros((count, *array.shape), array.dtype) for array in arrays]
     return StickyTas(
-        oracles=Oracle._make([*stacked, one.work]),
+        oracles=Oracle._make([*stacked, work, solver]),
         gap=gap,
         power=power,
         directions=_directions(count, d),
@@ -144,6 +145,7 @@ def _at_point(oracles: Oracle, point: int) -> Oracle:
         oracles.candidates[point],
         oracles.statistics[point],
         oracles.work,
+        oracles.solver,
     )
 
 
