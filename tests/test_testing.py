@@ -27,7 +27,7 @@ class Bad(NamedTuple):
 
 
 def bad_rule(choose, weights=(0.5, 0.5)):
-    return Rule("bad", lambda task: Bad(np.array(weights)), choose, compiled=False)
+    return Rule("bad", lambda _: Bad(np.array(weights)), choose, compiled=False)
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from furthest.errors import StrategyError
 from furthest.kernels.evidence import ROUNDS, Evidence
 from furthest.kernels.greedy_design import Design, best_arm, consider_differences, design
 from furthest.kernels.jit import inlined
+from furthest.kernels.judging import SURVIVOR
 from furthest.kernels.linalg import Vector, fill
 from furthest.kernels.original import Mask, eliminate
-from furthest.kernels.judging import SURVIVOR
 from furthest.kernels.stopping import Stopping
 from furthest.kernels.task import Task
 from furthest.kernels.thresholds import width
