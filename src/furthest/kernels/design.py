@@ -96,8 +96,8 @@ GAP, FLOOR, ABOVE, BELOW, WARM = 0, 1, 2, 3, 4
 class Interior(NamedTuple):
     """A problem of k arms and n alternatives, and the iterate of its interior point.
 
-    Few arrays with many rows rather than many vectors, and no literals as arguments of kernels:
-    both would multiply the time to compile.
+    Few arrays with many rows rather than many vectors, and hardly any literal as an argument of a
+    kernel (each makes a specialisation of its own): both would multiply the time to compile.
     """
 
     arms: Matrix  # (d, k) arms as columns
@@ -292,7 +292,7 @@ def _evaluate(p: Interior, k: int, n: int) -> bool:
         return False
     row = p.point[WORK]
     for x in range(n):
-        _products(p.white_directions, p.white_arms, x, k - k, k, row)
+        _products(p.white_directions, p.white_arms, x, 0, k, row)
         square = p.point[LEVEL, k + x] ** 2
         for a in range(k):
             p.gradient[x, a] = square * row[a] * row[a]
@@ -364,7 +364,7 @@ def _spread(p: Interior, k: int, n: int) -> None:
             p.spread[i, j] = total
             p.spread[j, i] = total
     for i in range(d):
-        _products(p.spread, p.white_arms, i, k - k, k, p.spread_arms[i])
+        _products(p.spread, p.white_arms, i, 0, k, p.spread_arms[i])
 
 
 @kernel
@@ -446,13 +446,11 @@ def _factor(matrix: Matrix, size: int, pivots: Vector, column: Vector) -> None:
 
 
 @kernel
-def _solve_forward(
-    factor: Matrix, size: int, pivots: Vector, rows: Matrix, first: int, count: int
-) -> None:
-    """rows ← U⁻ᵀ row for `count` rows from the `first`, together, by panels of the factor."""
+def _solve_forward(factor: Matrix, size: int, pivots: Vector, rows: Matrix) -> None:
+    """Each row ← U⁻ᵀ row, all of them together, by panels of the factor."""
     for low in range(0, size, PANEL):
         high = min(low + PANEL, size)
-        for i in range(first, first + count):
+        for i in range(rows.shape[0]):
             row = rows[i]
             for j in range(low, high):
                 solved = row[j] * pivots[j]
@@ -482,7 +480,7 @@ def _factor_newton(p: Interior, k: int, n: int) -> int:
     for i in range(count):
         for a in range(k):
             coupling[i, a] = p.gradient[p.active[i], a]
-    _solve_forward(p.newton, k, point[PIVOT, :k], coupling, k - k, count)
+    _solve_forward(p.newton, k, point[PIVOT, :k], coupling[:count])
     for i in range(count):
         for j in range(i + 1):
             total = 0.0
@@ -509,13 +507,13 @@ def _direction(p: Interior, k: int, n: int, count: int) -> None:
         scale = point[CURVED, i] * point[STEP_PRIMAL, i]
         for a in range(k):
             step[a] += scale * gradient[x, a]
-    _solve_forward(p.newton, k, point[PIVOT, :k], point, STEP_PRIMAL + k - k, k // k)
+    _solve_forward(p.newton, k, point[PIVOT, :k], point[STEP_PRIMAL : STEP_PRIMAL + 1])
     for j in range(count):
         total = point[STEP_PRIMAL, k + p.active[j]]
         for a in range(k):
             total -= coupling[j, a] * step[a]
         excess[j] = total
-    _solve_forward(p.schur, count, point[PIVOT, k : k + n], point, WORK + k - k, k // k)
+    _solve_forward(p.schur, count, point[PIVOT, k : k + n], point[WORK : WORK + 1])
     _solve_backward(p.schur, count, point[PIVOT, k : k + n], excess)
     for j in range(count):
         point[STEP_DUAL, k + p.active[j]] = excess[j]
@@ -744,7 +742,7 @@ def _certify_lower(p: Interior, k: int, n: int) -> float:
     for a in range(k):
         if weights[a] == 0.0:
             continue
-        _products(p.arms, solved, a, k - k, n, inner)
+        _products(p.arms, solved, a, 0, n, inner)
         for x in range(n):
             quadratic[x] -= weights[a] * inner[x] * inner[x]
         for i in range(p.arms.shape[0]):
@@ -779,7 +777,7 @@ def _certify_upper(p: Interior, k: int, n: int) -> float:
         scale = 0.0
         for i in range(p.arms.shape[0]):
             scale += theta[i, x] * p.directions[i, x]
-        _products(theta, p.arms, x, k - k, k, row)
+        _products(theta, p.arms, x, 0, k, row)
         multiplier = multipliers[x] / (lengths[x] * lengths[x])
         for a in range(k):
             loads[a] += multiplier * row[a] * row[a]
@@ -919,13 +917,13 @@ def _select_basis(full: Interior, k: int, chosen: Counts, has: Counts) -> int:
     for i in range(d):
         for a in range(k):
             columns[i, a] = math.sqrt(full.point[PRIMAL, a]) * full.white_arms[i, a]
-    count = k - k
+    count = 0
     for _ in range(d):
         _squared_lengths(columns, length)
-        count = _select(length, 0.0, k // k, chosen, has, count)
+        count = _select(length, 0.0, 1, chosen, has, count)
         pivot = chosen[count - 1]
         norm = length[pivot]
-        _products(columns, columns, pivot, k - k, k, length)
+        _products(columns, columns, pivot, 0, k, length)
         for i in range(d):
             scale = columns[i, pivot] / norm
             for a in range(k):
@@ -952,7 +950,7 @@ def _scatter(source: Vector, chosen: Counts, count: int, scale: float, out: Vect
 @kernel
 def _keep(score: Vector, least: float, first: int, chosen: Counts, has: Counts, count: int) -> int:
     """Drop from `chosen`, except from its `first` entries, the scores below `least`."""
-    kept = count - count
+    kept = 0
     for j in range(count):
         if j >= first and score[chosen[j]] < least:
             has[chosen[j]] = 0
@@ -992,7 +990,7 @@ def _generate(work: Workspace, k_all: int, n_all: int) -> int:
     k = _select_basis(full, k_all, arms, work.has_arm)
     support = 3 * d * (d + 1) // 10
     k = _select(point[PRIMAL, :k_all], 0.0, support, arms, work.has_arm, k)
-    n, more_n, least = k - k, 2 * d, -math.inf
+    n, more_n, least = 0, 2 * d, -math.inf
     inner_goal[GAP], inner_goal[FLOOR] = 0.0, 1e-2
     inner_goal[ABOVE], inner_goal[BELOW], inner_goal[WARM] = -math.inf, math.inf, 0.0
     steps = 0
@@ -1022,7 +1020,7 @@ def _generate(work: Workspace, k_all: int, n_all: int) -> int:
         # Late dropouts would come back: their absence moves the solution by more than the gap.
         off = OUTSIDE * max(gap, 1e-3)
         k = _keep(load, (1.0 - off) * highest, d, arms, work.has_arm, k)
-        n = _keep(nearness, (1.0 + off) * nearest, k - k, alternatives, work.has_alternative, n)
+        n = _keep(nearness, (1.0 + off) * nearest, 0, alternatives, work.has_alternative, n)
         overlooked = OVERLOOKED * min(gap, 1.0)
         k = _select(load, (1.0 + overlooked) * highest, 2 * d, arms, work.has_arm, k)
         least, more_n = (1.0 - overlooked) * nearest, d

@@ -305,7 +305,7 @@ def furthest_design(
             # The winner is known; from here on only its design is left to improve.
             oracle.candidates[0] = chosen = z
             count = 1
-            goal[FLOOR] = gap
+            goal[FLOOR] = design.MARGIN * gap
             goal[GAP] = 0.0
             if not _relative_gap(oracle.lower[z], oracle.upper[z]) > gap:
                 break

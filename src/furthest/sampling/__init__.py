@@ -17,6 +17,9 @@ MODULES = {
     "xy-static": "xy_static",
     "g-static": "g_static",
     "xy-adaptive": "xy_adaptive",
+    "lazy-tas": "lazy_tas",
+    "sticky-tas": "sticky_tas",
+    "fws": "fws",
 }
 
 
