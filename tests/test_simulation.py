@@ -228,6 +228,7 @@ def test_own_rules_in_a_script(python, private_copy):
     # A rule that borrows the state of another one is still itself, and so is the other one.
     assert found["uniform"] == found["uniform again"]
     assert all(pulls[:5] == [1] * 5 for pulls in found["variation"]["pulls"])
+    assert all(pulls[1:] == [1] * 5 for pulls in found["another"]["pulls"])
     assert found["variation"]["times"] != found["uniform"]["times"]
 
 
@@ -293,7 +294,9 @@ def test_an_edit_of_an_own_rule_is_noticed(python, private_copy, tmp_path):
 
 # Uniform sampling in plain Python, and slow: 400 runs would take many seconds.
 INTERRUPTED = """
-import json, sys, time
+import json, signal, sys, time
+# A shell may have started the tests with SIGINT ignored, which children inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import furthest as ft
 from furthest.kernels.evidence import ROUNDS
 from furthest.sampling import uniform

@@ -80,6 +80,40 @@ def record(task: Task, evidence: Evidence, stopping: Stopping, arm: int, reward:
     witness(stopping.test, task, evidence, arm, reward)
 
 
+@inlined
+def note(
+    evidence: Evidence,
+    answer: int,
+    done: int,
+    met: int,
+    times: Counts,
+    answers: Counts,
+    pulls: NDArray[np.int64],
+) -> None:
+    """Write down time, answer and pulls of the levels that were just reached."""
+    for level in range(done, met):
+        times[level] = evidence.clock[ROUNDS]
+        answers[level] = answer
+        for a in range(evidence.counts.shape[0]):
+            pulls[level, a] = evidence.counts[a]
+
+
+@kernel
+def last_look(
+    task: Task,
+    evidence: Evidence,
+    stopping: Stopping,
+    rng: Generator,
+    times: Counts,
+    answers: Counts,
+    pulls: NDArray[np.int64],
+) -> None:
+    """The test after the last measurement of a run that is cut off."""
+    done = stopping.state[MET]
+    met, answer, _ = preamble(task, evidence, stopping, rng)
+    note(evidence, answer, done, met, times, answers, pulls)
+
+
 @kernel
 def run(
     task: Task,
@@ -103,11 +137,7 @@ def run(
     while evidence.clock[ROUNDS] < until:
         done = stopping.state[MET]
         met, answer, arm = decide(task, evidence, stopping, rule, rng)
-        for level in range(done, met):
-            times[level] = evidence.clock[ROUNDS]
-            answers[level] = answer
-            for a in range(means.shape[0]):
-                pulls[level, a] = evidence.counts[a]
+        note(evidence, answer, done, met, times, answers, pulls)
         if met == levels:
             return True
         record(task, evidence, stopping, arm, means[arm] + noise.standard_normal())
@@ -134,10 +164,7 @@ def interpreted(choose: Chooser) -> Callable[..., bool]:
         while evidence.clock[ROUNDS] < until:
             done = stopping.state[MET]
             met, answer, arm = preamble(task, evidence, stopping, rng)
-            for level in range(done, met):
-                times[level] = evidence.clock[ROUNDS]
-                answers[level] = answer
-                pulls[level] = evidence.counts
+            note(evidence, answer, done, met, times, answers, pulls)
             if met == levels:
                 return True
             if arm < 0:

@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from furthest import engine
 from furthest.errors import InputError
-from furthest.kernels.jit import is_own, uncached
 from furthest.kernels.task import Task
 from furthest.problem import Problem
 from furthest.results import Results
@@ -83,8 +82,9 @@ def simulate(
     runs finished so far. `progress` is called with the number of runs that were just finished.
     """
     strategy = strategy or Strategy()
-    levels = (delta,) if isinstance(delta, int | float) else tuple(delta)
-    _check(levels, runs, jobs, max_rounds)
+    several = np.ndim(delta) > 0
+    levels = tuple(float(level) for level in np.ravel(delta))
+    _check(levels, runs, jobs, max_rounds, seed)
     strategy.check_levels(levels)
     strategy.check_question(problem.notion, "unknown" if problem.sigma is None else "known")
     near_best = problem.near_best(mu)
@@ -109,12 +109,12 @@ def simulate(
 
     def arrange(array: NDArray[Any]) -> NDArray[Any]:
         by_level = np.moveaxis(array[np.argsort(done.numbers)], 1, 0)[np.argsort(order)]
-        return by_level if isinstance(delta, Sequence) else by_level[0]
+        return by_level if several else by_level[0]
 
     return Results(
         problem=problem,
         strategy=strategy.describe() | {"guarantee": strategy.guarantee_for(problem)},
-        delta=tuple(levels) if isinstance(delta, Sequence) else levels[0],
+        delta=levels if several else levels[0],
         seed=seed,
         stopping_times=arrange(done.times),
         answers=arrange(done.answers),
@@ -127,12 +127,14 @@ def simulate(
     )
 
 
-def _check(levels: Sequence[float], runs: int, jobs: int, max_rounds: int) -> None:
+def _check(levels: Sequence[float], runs: int, jobs: int, max_rounds: int, seed: int) -> None:
     if not levels:
         raise InputError("give at least one δ")
     for name, value in (("runs", runs), ("jobs", jobs), ("max_rounds", max_rounds)):
         if value < 1:
             raise InputError(f"{name} must be at least 1, not {value}")
+    if seed < 0:
+        raise InputError(f"seed must be at least 0, not {seed}")
 
 
 @contextmanager
@@ -165,17 +167,8 @@ def _ready(job: Job) -> tuple[Callable[[], Start], Loop]:
     start = job.strategy.prepare(job.task, job.deltas, job.truth, sigma_known=job.sigma_known)
     if not rule.compiled:
         return start, engine.interpreted(rule.choose)
-    state = type(start().rule)
-    engine.register(state, rule.choose)
-    if is_own(rule.choose):
-        return start, engine.run
-    # A rule from outside the package is never cached: its code may change unseen.
-    if state not in _own_loops:
-        _own_loops[state] = uncached(getattr(engine.run, "py_func", engine.run))
-    return start, _own_loops[state]
-
-
-_own_loops: dict[type, Loop] = {}
+    engine.register(type(start().rule), rule.choose)
+    return start, engine.run
 
 
 def _simulate_run(job: Job, start: Callable[[], Start], run: Loop, number: int) -> Runs:
@@ -193,6 +186,8 @@ def _simulate_run(job: Job, start: Callable[[], Start], run: Loop, number: int) 
     while not finished and until < job.max_rounds:
         until = min(until + SLICE, job.max_rounds)
         finished = run(*arguments, until, times, answers, pulls)
+    if not finished:
+        engine.last_look(job.task, evidence, stopping, internal, times, answers, pulls)
     if job.max_rounds == 0:
         run(*arguments, 0, times, answers, pulls)
     open_levels = times < 0

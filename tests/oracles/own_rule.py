@@ -54,6 +54,12 @@ def last_arm(state, task, evidence, stopping):
     return state.arms - 1
 
 
+@kernel
+def first_arm(state, task, evidence, stopping):
+    """Another variation with the same state."""
+    return 0
+
+
 def simulate(sampling, jobs=1):
     instance = ft.random(d=3, arms=6, eps=0.3)
     strategy = ft.Strategy(sampling, threshold="paper")
@@ -75,6 +81,7 @@ if __name__ == "__main__":
     plain = ft.Rule("least-certain", start, choose_plainly, compiled=False)
     compiled = ft.Rule("least-certain", start, choose)
     variation = ft.Rule("last-arm", uniform.start, last_arm)
+    another = ft.Rule("first-arm", uniform.start, first_arm)
     print(
         json.dumps(
             {
@@ -84,6 +91,7 @@ if __name__ == "__main__":
                 "compiled, two workers": simulate(compiled, jobs=2),
                 "uniform": simulate("uniform"),
                 "variation": simulate(variation),
+                "another": simulate(another),
                 "uniform again": simulate("uniform"),
             }
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+from numba import types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 # Numba's types do not know the options that begin with an underscore.
@@ -60,6 +61,28 @@ class _PackageCache(FunctionCache):
             source_stamp=DIGEST,
         )
 
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        return None if _is_foreign(sig) else super()._load_overload(sig, target_context)
+
+    def _save_overload(self, sig: Any, data: Any) -> None:
+        if not _is_foreign(sig):
+            super()._save_overload(sig, data)
+
+
+def _is_foreign(signature: Any) -> bool:
+    """Whether a NamedTuple from outside the package is among the arguments.
+
+    Its `choose` would become part of the cached code, and could change unseen.
+    """
+    for kind in getattr(signature, "args", signature):
+        if isinstance(kind, types.BaseTuple):
+            home = getattr(kind, "instance_class", None)
+            if home is not None and not home.__module__.startswith("furthest."):
+                return True
+            if _is_foreign(tuple(kind.types)):
+                return True
+    return False
+
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` on first call; cached on disk when it belongs to this package.
@@ -88,19 +111,9 @@ def spliced(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, inline="always")
 
 
-def uncached(function: Callable[P, R]) -> Callable[P, R]:
-    """A kernel without the disk cache."""
-    return cast("Callable[P, R]", _njit(**OPTIONS)(function))
-
-
-def is_own(function: Callable[..., Any]) -> bool:
-    """Whether the function belongs to this package."""
-    return function.__module__.startswith("furthest.")
-
-
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     dispatcher = _njit(**OPTIONS, **options)(function)
-    if is_own(function) and not _config.DISABLE_JIT:
+    if function.__module__.startswith("furthest.") and not _config.DISABLE_JIT:
         # Numba has no public way to choose the cache of one function.
         dispatcher._cache = _PackageCache(function)
     return cast("Callable[P, R]", dispatcher)

@@ -32,7 +32,10 @@ def start(
     """The state before the first round; without weights, w_F of the true parameter."""
     if weights is None:
         return Fixed(_optimal_weights(task, truth))
-    proportions = np.asarray(weights, float)
+    try:
+        proportions = np.asarray(weights, float)
+    except (TypeError, ValueError):
+        raise StrategyError(f"fixed needs numbers as weights, not {weights!r}") from None
     arms = task.arms.shape[0]
     if proportions.shape != (arms,):
         raise StrategyError(f"fixed needs one weight per arm: {arms}, not {proportions.size}")

@@ -76,6 +76,9 @@ def start(
     c_a = min{f(t²)‖a‖²_{V⁻¹}, 4·bound²} of its theorem, for a known bound on |⟨μ, a⟩|/σ over arms.
     """
     arms = task.arms.shape[0]
+    for name, flag in (("forced", forced), ("capped", capped)):
+        if not isinstance(flag, bool):
+            raise StrategyError(f"{name} of lebai must be true or false, not {flag!r}")
     code = pick(z_oracle, Z_ORACLES, "Z-oracle", StrategyError)
     pick(slack, dict.fromkeys(SLACKS), "slack", StrategyError)
     if (bound is not None) != (slack == "theory") or (bound is not None and not bound > 0):
@@ -84,8 +87,8 @@ def start(
         z_oracle=code,
         oracle=oracle_for(task) if code == FURTHEST else NoOracle(),
         tracking=pick(tracking, TRACKINGS, "tracking", StrategyError),
-        forced=bool(forced),
-        capped=bool(capped),
+        forced=forced,
+        capped=capped,
         bonus=_log_bonus() if slack == "log" else _theory_bonus(arms),
         most=math.inf if bound is None else 4.0 * bound**2,
         learner=adahedge(arms),
