@@ -20,7 +20,7 @@ import furthest as ft
 from furthest.instances import Instance
 from furthest.kernels.design import best_design, solve, workspace
 from furthest.kernels.furthest import Oracle, forget, furthest_design, oracle
-from furthest.kernels.jit import uncached
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Counts, Matrix
 from oracles.conic import by_clarabel
 from oracles.designs import Case, case_of, epsilon_optimal, path
@@ -83,7 +83,7 @@ def print_designs(repeats: int, quick: bool) -> None:
         )
 
 
-@uncached
+@kernel
 def drive(
     held: Oracle,
     arms: Matrix,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from furthest.kernels.evidence import READY, ROUNDS, Evidence
 from furthest.kernels.evidence import record as take_in
-from furthest.kernels.jit import kernel, spliced
+from furthest.kernels.jit import inlined, kernel, spliced
 from furthest.kernels.judging import ANSWER, MET, witness
 from furthest.kernels.linalg import Counts, Vector
 from furthest.kernels.stopping import Stopping, assess

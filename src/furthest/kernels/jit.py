@@ -79,7 +79,8 @@ def _is_foreign(signature: Any) -> bool:
             home = getattr(kind, "instance_class", None)
             if home is not None and not home.__module__.startswith("furthest."):
                 return True
-            if _is_foreign(tuple(kind.types)):
+            parts: Any = kind
+            if _is_foreign(tuple(parts)):
                 return True
     return False
 
