@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from furthest.kernels.evidence import READY, ROUNDS, Evidence
 from furthest.kernels.evidence import record as take_in
-from furthest.kernels.jit import inlined, kernel, spliced
+from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.judging import ANSWER, MET, witness
 from furthest.kernels.linalg import Counts, Vector
 from furthest.kernels.stopping import Stopping, assess
@@ -45,7 +45,7 @@ def _choose_compiled(rule: Any, task: Any, evidence: Any, stopping: Any) -> Choo
     return implementation
 
 
-@spliced
+@inlined
 def preamble(
     task: Task, evidence: Evidence, stopping: Stopping, rng: Generator
 ) -> tuple[int, int, int]:
@@ -58,7 +58,7 @@ def preamble(
     return met, stopping.state[ANSWER], -1
 
 
-@spliced
+@inlined
 def decide(
     task: Task, evidence: Evidence, stopping: Stopping, rule: Any, rng: Generator
 ) -> tuple[int, int, int]:
@@ -73,7 +73,7 @@ def decide(
     return met, answer, choose(rule, task, evidence, stopping)
 
 
-@spliced
+@inlined
 def record(task: Task, evidence: Evidence, stopping: Stopping, arm: int, reward: float) -> None:
     """Take in one measurement (reward in units of σ)."""
     take_in(task, evidence, arm, reward)

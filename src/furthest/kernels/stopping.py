@@ -17,7 +17,7 @@ from furthest.kernels.answers import (
 from furthest.kernels.evidence import ROUNDS, Evidence
 from furthest.kernels.exact import NoOracle, exact_furthest
 from furthest.kernels.furthest import Oracle
-from furthest.kernels.jit import spliced
+from furthest.kernels.jit import inlined
 from furthest.kernels.judging import ANSWER, MET, judge
 from furthest.kernels.linalg import Counts
 from furthest.kernels.schedules import LAZY, Schedule, on_grid
@@ -44,7 +44,7 @@ def stopping(
     return Stopping(candidate, threshold, test, schedule, oracle, state)
 
 
-@spliced
+@inlined
 def assess(task: Task, evidence: Evidence, rule: Stopping, rng: Generator) -> int:
     """Renew the candidate, make the test, as the schedule wants; returns the levels reached."""
     state = rule.state
@@ -61,7 +61,7 @@ def assess(task: Task, evidence: Evidence, rule: Stopping, rng: Generator) -> in
     return state[MET]
 
 
-@spliced
+@inlined
 def _candidate(task: Task, evidence: Evidence, rule: Stopping) -> tuple[int, float]:
     """The candidate answer and its GLR statistic."""
     if rule.candidate == INSTANTANEOUS:
@@ -74,7 +74,7 @@ def _candidate(task: Task, evidence: Evidence, rule: Stopping) -> tuple[int, flo
     return answer, glr
 
 
-@spliced
+@inlined
 def _is_outdated(task: Task, evidence: Evidence, answer: int) -> bool:
     """Whether the candidate is no longer ε-best for the estimate."""
     if answer < 0:
