@@ -104,8 +104,11 @@ class PostgresStorage(SqlStorage):
 
     @staticmethod
     def _version(connection: "psycopg.Connection[Any]") -> int:
-        found = connection.execute("SELECT to_regclass('furthest_schema')").fetchone()
-        if found is None or found[0] is None:
+        tables = (
+            "SELECT 1 FROM pg_tables "
+            "WHERE tablename = 'furthest_schema' AND schemaname = ANY (current_schemas(false))"
+        )
+        if connection.execute(tables).fetchone() is None:
             return 0
         row = connection.execute("SELECT version FROM furthest_schema").fetchone()
         return int(row[0]) if row else 0

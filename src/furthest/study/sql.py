@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from furthest.errors import StorageError, StudyError, UnknownStudyError
@@ -47,6 +47,15 @@ class SqlStorage(ABC):
 
         With `write` nobody else writes before it ends, at least not to the same study.
         """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections; the next call opens them again."""
+
+    def __del__(self) -> None:
+        # At the end of the program modules may be gone already.
+        with suppress(Exception):
+            self.close()
 
     @abstractmethod
     def lock(self, cursor: Any, key: int) -> None:
