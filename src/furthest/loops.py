@@ -29,7 +29,9 @@ def loop_for(rule: Rule, start: Callable[[], Start]) -> tuple[Callable[[], Start
 def replay_for(rule: Rule, start: Callable[[], Start]) -> tuple[Callable[[], Start], Replay]:
     """How to start a study, and `engine.replay` for this rule."""
     if not rule.compiled:
-        raise StrategyError(f"the sampling rule {rule.name!r} is not compiled: it can only simulate")
+        raise StrategyError(
+            f"the sampling rule {rule.name!r} is not compiled: it can only simulate"
+        )
     begin, state = _registered(rule, start)
     return begin, _replay(state)
 

@@ -1,6 +1,6 @@
 """Write the frozen databases: run once for a new schema, never again for an old one.
 
-    python tests/data/freeze.py VERSION
+python tests/data/freeze.py VERSION
 """
 
 import json

@@ -37,7 +37,9 @@ def work(url: str, path: Path, number: int) -> None:
     for count in range(10**9):
         try:
             if rng.random() < 0.2:
-                trial = study.add(rng.randrange(3), value_of(f"{number}-{count}"), f"{number}-{count}")
+                trial = study.add(
+                    rng.randrange(3), value_of(f"{number}-{count}"), f"{number}-{count}"
+                )
             else:
                 trials = study.ask(rng.choice((1, 1, 3)))
                 for each in trials[1:]:
@@ -80,9 +82,7 @@ def main(url: str, folder: Path, kills: int, workers: int) -> None:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     acknowledged = [
-        line
-        for path in folder.glob("acknowledged-*")
-        for line in path.read_text().split("\n")[:-1]
+        line for path in folder.glob("acknowledged-*") for line in path.read_text().split("\n")[:-1]
     ]
     study = ft.Study.load("storm", url)
     events = study.events()

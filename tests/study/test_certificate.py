@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from study.problems import ENDLESS, HARD, TWO, TWO_MU, Lab, run
 
 import furthest as ft
 from furthest.errors import VerificationError
@@ -14,6 +13,7 @@ from furthest.study.certificate import digest, guarantee, verify
 from furthest.study.events import Settings
 from furthest.study.fold import Fold
 from furthest.study.verdict import score, verdicts
+from study.problems import ENDLESS, HARD, TWO, TWO_MU, Lab, run
 
 DEFAULT = ft.Strategy(stopping="top-wrong")
 STRATEGIES = {
@@ -79,7 +79,9 @@ def test_the_guarantee_in_words():
         question(ft.Problem(np.eye(2), sigma=None)), "B"
     )
     assert "noise Gaussian with σ = 1" in guarantee(question(unit, STRATEGIES["theory"]), "B")
-    assert guarantee(question(unit, ft.Strategy(threshold="paper")), "B").startswith("none: heuristic")
+    assert guarantee(question(unit, ft.Strategy(threshold="paper")), "B").startswith(
+        "none: heuristic"
+    )
 
 
 def test_it_is_made_again_from_the_log_alone_in_any_process(stopped, python, sqlite_url):
@@ -126,7 +128,9 @@ def test_a_log_that_was_tampered_with_is_found_out(stopped):
             pytest.fail(what)
 
 
-@pytest.mark.parametrize("entry", ["answer", "statistic", "delta", "guarantee", "pulls", "verdicts"])
+@pytest.mark.parametrize(
+    "entry", ["answer", "statistic", "delta", "guarantee", "pulls", "verdicts"]
+)
 def test_so_is_a_certificate(entry, stopped):
     claimed = stopped.certificate().to_dict()
     claimed[entry] = {"answer": 0, "statistic": 9.9, "delta": 0.01, "guarantee": "for sure"}.get(

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from study.problems import ENDLESS, HARD, Lab, run
 
 import furthest as ft
 from furthest.loops import loop_for
 from furthest.study.events import Settings
 from furthest.study.fold import Fold
+from study.problems import ENDLESS, HARD, Lab, run
 
 DEFAULT = ft.Strategy(stopping="top-wrong")
 
@@ -17,15 +17,11 @@ def settings(problem, strategy=DEFAULT, delta=0.1, seed=0, initial=None):
     return Settings(problem, strategy, delta, seed, 60.0, "tag", tuple(design))
 
 
-
-
 def simulated(question, mu, rounds):
     """Arms and rewards of one simulated run, and whether it stopped, by `engine.run` alone."""
     problem, strategy = question.problem, question.strategy
     task = problem.task
-    start = strategy.prepare(
-        task, (question.delta,), sigma_known=problem.sigma is not None
-    )
+    start = strategy.prepare(task, (question.delta,), sigma_known=problem.sigma is not None)
     begin, loop = loop_for(strategy.rule, start)
     state = begin()
     internal = np.random.Generator(
@@ -60,9 +56,7 @@ def test_every_arm_is_the_one_that_a_simulation_pulls(instance, strategy, sqlite
     question = settings(instance.problem, strategy, seed=3)
     arms, rewards, answer = simulated(question, instance.truth, 3000)
     assert answer is not None
-    study = ft.Study.create(
-        "a", instance.problem, 0.1, sqlite_url, strategy=strategy, seed=3
-    )
+    study = ft.Study.create("a", instance.problem, 0.1, sqlite_url, strategy=strategy, seed=3)
     asked = []
     # The sums of rewards lose a bit or two of each; the arms must not notice.
     for reward in rewards:

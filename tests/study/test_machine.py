@@ -15,12 +15,12 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from study.problems import TWO
 
 import furthest as ft
 from furthest.errors import ContradictionError, StoppedError, StudyError, UnknownStudyError
 from furthest.study.certificate import verify
 from furthest.study.events import Event
+from study.problems import TWO
 
 VALUES = st.floats(-3, 3).map(lambda value: round(value, 2))
 

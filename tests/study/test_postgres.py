@@ -35,11 +35,12 @@ def test_a_connection_lost_between_two_calls_is_replaced(server, postgres_url):
 def test_a_connection_lost_midway_leaves_no_trace_and_a_retry_succeeds(server, postgres_url):
     study = ft.Study.create("a", PROBLEM, storage=postgres_url)
     trial = study.ask()
-    with pytest.raises(StorageError, match=r"PostgreSQL: .*try again"):
-        with study._storage.writing(study._key) as log:
-            log.append([study._event("told", trial.id, trial.arm, 0.5)])
-            break_connections(server)
-            log.read(0)
+    lost = study._event("told", trial.id, trial.arm, 0.5)
+    broken = pytest.raises(StorageError, match=r"PostgreSQL: .*try again")
+    with broken, study._storage.writing(study._key) as log:
+        log.append([lost])
+        break_connections(server)
+        log.read(0)
     assert study.history() == []
     study.tell(trial.id, 0.75)
     assert [each.value for each in study.history()] == [0.75]
@@ -74,7 +75,9 @@ def test_without_the_extra_the_error_says_what_to_install():
         "from furthest.study.storage import open_storage\n"
         "open_storage('postgresql://x/y')"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
     assert "MissingExtraError: psycopg is not installed: pip install 'furthest[postgres]'" in (
         done.stderr
     )

@@ -161,9 +161,9 @@ def test_locked_for_too_long_is_an_error_and_a_retry_succeeds(storage, url):
     key = storage.create("a", CREATED)
     other = impatient(url)
     with storage.writing(key):
-        with pytest.raises(StorageError, match=r"lock.*try again.*nothing was written"):
-            with other.writing(key) as log:
-                log.append([told(2)])
+        message = r"lock.*try again.*nothing was written"
+        with pytest.raises(StorageError, match=message), other.writing(key) as log:
+            log.append([told(2)])
         assert other.read(key) == [CREATED]  # readers do not wait
     with other.writing(key) as log:
         log.append([told(2)])

@@ -6,7 +6,6 @@ import time
 
 import numpy as np
 import pytest
-from study.problems import ENDLESS, HARD, TWO, TWO_MU, Lab, run
 
 import furthest as ft
 from furthest.errors import (
@@ -20,6 +19,7 @@ from furthest.errors import (
     ValueRefusedError,
 )
 from furthest.study import study as study_module
+from study.problems import ENDLESS, HARD, TWO, TWO_MU, Lab, run
 
 
 @pytest.fixture
@@ -42,7 +42,12 @@ def test_the_documented_lines(url):
     assert len({each.id for each in five}) == 5
     study.fail(five[0].id, reason="broke")
     status = study.status()
-    assert (status.state, status.measurements, status.pending, status.failed) == ("running", 1, 4, 1)
+    assert (status.state, status.measurements, status.pending, status.failed) == (
+        "running",
+        1,
+        4,
+        1,
+    )
     again = ft.Study.load("name", storage=url)
     assert again.status() == status
     study.close()
@@ -82,7 +87,21 @@ def test_the_same_result_again_changes_nothing(study):
 
 @pytest.mark.parametrize(
     "value",
-    [math.nan, math.inf, -math.inf, "0.5", "text", b"1", None, [1.0, 2.0], {}, 1j, 1e200, "", object()],
+    [
+        math.nan,
+        math.inf,
+        -math.inf,
+        "0.5",
+        "text",
+        b"1",
+        None,
+        [1.0, 2.0],
+        {},
+        1j,
+        1e200,
+        "",
+        object(),
+    ],
     ids=repr,
 )
 def test_what_is_no_finite_number_is_refused(value, sqlite_url):
@@ -213,8 +232,8 @@ def test_the_question_cannot_be_changed(what, study):
 def test_neither_can_delta_nor_the_strategy(study):
     with pytest.raises(ChangeError, match=r"δ is 0\.1, not 0\.05"):
         ft.Study.create("a", TWO, 0.05, study._storage, exist_ok=True)
+    other = ft.Strategy("uniform", stopping="top-wrong")
     with pytest.raises(ChangeError, match="strategy is another"):
-        other = ft.Strategy("uniform", stopping="top-wrong")
         ft.Study.create("a", TWO, 0.1, study._storage, strategy=other, exist_ok=True)
     for name in ("delta", "problem", "settings", "strategy", "name"):
         with pytest.raises(AttributeError):
@@ -297,10 +316,10 @@ def test_deleted_studies_refuse_everything(url):
     other.delete()
     again = ft.Study.create("a", TWO, 0.1, other._storage)
     for action in (
-        lambda: study.ask(),
+        study.ask,
         lambda: study.tell(trial.id, 1.0),
         lambda: study.add(0, 1.0),
-        lambda: study.events(),
+        study.events,
     ):
         with pytest.raises(UnknownStudyError, match="deleted"):
             action()

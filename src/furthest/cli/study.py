@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from furthest.cli import options as o
-from furthest.errors import FurthestError, InputError
+from furthest.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from furthest.study.certificate import Status
@@ -92,7 +91,7 @@ def ask(
     storage: Storage = DEFAULT,
     json: o.Json = False,
 ) -> None:
-    """What to measure next: id, arm and name, one trial per line. Fails once the study has stopped."""
+    """What to measure next: id, arm and name per line. Fails once the study has stopped."""
     study = _load(name, storage)
     with o.compilation("study"):
         trials = study.ask(n, worker=worker)
@@ -223,25 +222,30 @@ def export(
         raise InputError(f"--out must end in .json, .csv or .html, not {out.name!r}")
     study = _load(name, storage)
     kind = "json" if json and out is None else out.suffix[1:] if out else "csv"
-    with o.compilation("study"):
-        if kind == "html":
-            from furthest.study.page import page
-
-            text = page(study)
-        else:
-            text = _encode(archive.to_dict(study)) + "\n" if kind == "json" else archive.to_csv(study)
+    text = archive.to_csv(study) if kind == "csv" else _archived(study, kind)
     if out is None:
         print(text, end="")
     else:
         out.write_text(text, encoding="utf-8")
-        if json:
-            _print({"file": str(out)})
+        _say({"file": str(out)}, f"wrote {out}", json)
+
+
+def _archived(study: "Study", kind: str) -> str:
+    with o.compilation("study"):
+        if kind == "html":
+            from furthest.study.page import page
+
+            return page(study)
+        from furthest.study import archive
+
+        return _encode(archive.to_dict(study)) + "\n"
 
 
 @app.command()
 def verify(
     name: Annotated[
-        str, typer.Argument(help="A study, or the .json file of an exported one.", show_default=False)
+        str,
+        typer.Argument(help="A study, or the .json file of an exported one.", show_default=False),
     ],
     certificate: Annotated[
         Path | None, typer.Option(help="Also compare with the certificate in this JSON file.")
@@ -285,7 +289,9 @@ def delete(
     if not yes:
         if not sys.stdin.isatty():
             raise InputError(f"deleting {name!r} cannot be undone: say so with --yes")
-        typer.confirm(f"Delete {name} and its {len(study.history())} results?", abort=True, err=True)
+        typer.confirm(
+            f"Delete {name} and its {len(study.history())} results?", abort=True, err=True
+        )
     study.delete()
     _say({"deleted": name}, f"deleted {name}", json)
 

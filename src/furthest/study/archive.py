@@ -4,12 +4,14 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from furthest.errors import FileError, VerificationError
-from furthest.study.certificate import Status, verify
 from furthest.study.events import Event, problem_data
 from furthest.study.study import Study
+
+if TYPE_CHECKING:
+    from furthest.study.certificate import Status
 
 
 def to_dict(study: Study) -> dict[str, Any]:
@@ -45,8 +47,10 @@ def to_csv(study: Study) -> str:
     return out.getvalue()
 
 
-def verify_file(path: Path) -> Status:
+def verify_file(path: Path) -> "Status":
     """Verify an exported study from its log alone, and the certificate in the file with it."""
+    from furthest.study.certificate import verify
+
     data = read_json(path)
     try:
         name, claimed = data["name"], data["certificate"]

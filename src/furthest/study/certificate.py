@@ -16,7 +16,7 @@ import numpy as np
 
 from furthest import __version__
 from furthest.errors import VerificationError
-from furthest.study.events import Event, Settings, problem_data
+from furthest.study.events import Event, Settings, columns, problem_data
 from furthest.study.fold import Fold
 from furthest.study.ledger import Ledger
 from furthest.study.verdict import PROVEN, score, verdicts
@@ -108,7 +108,7 @@ def status(name: str, ledger: Ledger, fold: Fold, now: float) -> Status:
     mark = score(fold.task, fold.state, fold.answer, settings.delta) if known else None
     answer = fold.answer if known else None
     answer_name = settings.problem.answer_names[fold.answer] if known else None
-    arms = [event.arm for event in ledger.measured]
+    arms, _ = columns(ledger.measured)
     proof = certificate(name, ledger, fold) if fold.stopped else None
     failed = list(ledger.failed.values())
     return Status(
@@ -219,9 +219,8 @@ def _warnings(
             "on the reward, the guarantee is void"
         )
     if find_spec("furthest.residuals") is not None:
-        arms = np.array([event.arm for event in results], np.int64)
-        values = np.array([event.value for event in results], float)
-        found += import_module("furthest.residuals").check(settings.problem, arms, values)
+        check = import_module("furthest.residuals").check
+        found += check(settings.problem, *columns(results))
     return tuple(found)
 
 
@@ -231,9 +230,7 @@ def digest(events: Sequence[Event]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def verify(
-    name: str, events: Sequence[Event], claimed: Mapping[str, Any] | None = None
-) -> Status:
+def verify(name: str, events: Sequence[Event], claimed: Mapping[str, Any] | None = None) -> Status:
     """Do it all again from the log: its order, every decision, the certificate.
 
     A `claimed` certificate must follow from the log.
@@ -243,9 +240,7 @@ def verify(
     ledger = Ledger(events[0])
     ledger.apply(events[1:])
     fold = Fold(ledger.settings)
-    arms = [event.arm for event in ledger.measured]
-    values = [event.value for event in ledger.measured]
-    fold.take(np.array(arms, np.int64), np.array(values, float))
+    fold.take(*columns(ledger.measured))
     found = status(name, ledger, fold, events[-1].at)
     if claimed is not None:
         if found.certificate is None:

@@ -10,6 +10,7 @@
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -41,6 +42,12 @@ class Event(NamedTuple):
     value: float | None = None
     data: str = ""
     worker: str = ""
+
+
+def columns(results: Sequence[Event]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Arms and values of told and added events."""
+    arms = np.array([event.arm for event in results], np.int64)
+    return arms, np.array([event.value for event in results], float)
 
 
 @dataclass(frozen=True)
@@ -102,9 +109,11 @@ class Settings:
         ):
             if mine != yours:
                 found.append(f"{name} is {mine}, not {yours}")
-        for name in ("arms", "answers", "arm_names", "answer_names"):
-            if not np.array_equal(getattr(self.problem, name), getattr(other.problem, name)):
-                found.append(f"the {name.replace('_', ' ')} are others")
+        found += [
+            f"the {name.replace('_', ' ')} are others"
+            for name in ("arms", "answers", "arm_names", "answer_names")
+            if not np.array_equal(getattr(self.problem, name), getattr(other.problem, name))
+        ]
         if self.strategy.describe() != other.strategy.describe():
             found.append("the strategy is another")
         return found

@@ -16,7 +16,7 @@ from furthest.characteristic import complexity
 from furthest.errors import InputError, ParameterError
 from furthest.kernels.evidence import ROUNDS
 from furthest.loops import Loop, loop_for
-from furthest.study.events import Event, Settings
+from furthest.study.events import Event, Settings, columns
 from furthest.study.fold import Fold, copied
 
 # A future longer than this is given up.
@@ -85,8 +85,7 @@ def _continue(fold: Fold, run: Loop, means: Any, rng: Generator) -> int:
 
 def _in_units_of_noise(settings: Settings, fold: Fold, results: Sequence[Event]) -> Fold:
     """The same study with rewards divided by the estimated σ: simulated noise has σ = 1."""
-    arms = np.array([event.arm for event in results], np.int64)
-    values = np.array([event.value for event in results], float)
+    arms, values = columns(results)
     residuals = values - fold.task.arms[arms] @ fold.state.evidence.estimate
     freedom = max(1, len(values) - fold.task.arms.shape[1])
     sigma = math.sqrt(float(residuals @ residuals) / freedom)

@@ -97,9 +97,7 @@ def _gauge(status: Status) -> str:
     if status.statistic is None or status.threshold is None:
         return '<p class="soft">The initial design is not complete yet.</p>'
     scale = max(status.statistic, status.threshold) * 1.08 or 1.0
-    part, needed = (
-        max(0.0, 100 * value / scale) for value in (status.statistic, status.threshold)
-    )
+    part, needed = (max(0.0, 100 * value / scale) for value in (status.statistic, status.threshold))
     mode = "" if status.certificate else " open"
     meaning = f" ({escape(status.certificate.meaning)})" if status.certificate else ""
     return (

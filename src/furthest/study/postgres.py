@@ -48,7 +48,7 @@ class PostgresStorage(SqlStorage):
         self._owner = 0
 
     @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[Any]:
+    def transaction(self, *, write: bool) -> Iterator[Any]:  # noqa: ARG002
         """READ COMMITTED; `lock` makes writers of one study wait for each other."""
         with self._turn, self._named_errors():
             connection = self._connection()

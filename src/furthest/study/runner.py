@@ -1,4 +1,4 @@
-"""Drive a study with a measurement command: ask, run it, tell what it prints, until the study stops.
+"""Drive a study with a measurement command: ask, run it, tell what it prints, until it stops.
 
 The command gets the arm on its command line and prints a number, on the last line of its output.
 """
@@ -40,7 +40,12 @@ class Runner:
     """Runs a command for every trial, several at a time."""
 
     def __init__(
-        self, study: Study, command: str, jobs: int = 1, retries: int = 0, timeout: float | None = None
+        self,
+        study: Study,
+        command: str,
+        jobs: int = 1,
+        retries: int = 0,
+        timeout: float | None = None,
     ) -> None:
         self._study = study
         self._words = shlex.split(command)

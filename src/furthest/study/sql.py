@@ -80,7 +80,9 @@ class SqlStorage(ABC):
     def studies(self) -> dict[str, int]:
         """Keys of all studies by name."""
         with self.transaction(write=False) as cursor:
-            return dict(cursor.execute("SELECT name, key FROM furthest_studies ORDER BY name").fetchall())
+            return dict(
+                cursor.execute("SELECT name, key FROM furthest_studies ORDER BY name").fetchall()
+            )
 
     def create(self, name: str, event: Event) -> int:
         """Begin a log with its created event."""
@@ -104,7 +106,9 @@ class SqlStorage(ABC):
         """Lock the log: nobody else writes until the block ends."""
         with self.transaction(write=True) as cursor:
             self.lock(cursor, key)
-            if not cursor.execute("SELECT 1 FROM furthest_studies WHERE key = ?", (key,)).fetchall():
+            if not cursor.execute(
+                "SELECT 1 FROM furthest_studies WHERE key = ?", (key,)
+            ).fetchall():
                 raise UnknownStudyError("the study was deleted")
             yield SqlLog(cursor, key)
 

@@ -1,7 +1,7 @@
 """The contract of a storage: append-only logs, each in one total order.
 
 A storage keeps the promise of `tell`: what `writing` has committed survives `kill -9` and a power
-cut, all of it or nothing. Failures are `StorageError`s; after one, the same call may be tried again.
+cut, all of it or nothing. Failures are `StorageError`s; after one, the call may be tried again.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class Storage(Protocol):
 
 
 def open_storage(url: str) -> Storage:
-    """The storage that a URL means: sqlite:///FILE, or postgresql://…"""
+    """The storage that a URL means: sqlite:///FILE, or that of a PostgreSQL server."""
     scheme, found, rest = url.partition("://")
     if found and scheme in ("postgresql", "postgres"):
         from furthest.study.postgres import PostgresStorage

@@ -8,9 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from furthest.errors import (
     ChangeError,
@@ -22,7 +20,17 @@ from furthest.errors import (
 )
 from furthest.problem import Problem
 from furthest.strategy import Strategy
-from furthest.study.events import ADDED, ASKED, CREATED, FAILED, TOLD, Event, Settings, storable
+from furthest.study.events import (
+    ADDED,
+    ASKED,
+    CREATED,
+    FAILED,
+    TOLD,
+    Event,
+    Settings,
+    columns,
+    storable,
+)
 from furthest.study.ledger import Ledger, check_name
 from furthest.study.storage import Storage, open_storage
 
@@ -164,14 +172,16 @@ class Study:
             fold = self._fold
             if fold.stopped:
                 answer = self.problem.answer_names[fold.answer]
-                raise StoppedError(f"the study {self._name!r} has stopped: the answer is {answer!r}")
+                raise StoppedError(
+                    f"the study {self._name!r} has stopped: the answer is {answer!r}"
+                )
             pending = [event.arm for event in self._ledger.pending(now) if event.arm is not None]
             first = self._ledger.seq + 1
             asked = [
                 Event(seq, ASKED, now, self._ledger.own_id(seq), arm, worker=worker or _me())
                 for seq, arm in enumerate(fold.suggest(pending, count), first)
             ]
-            new += asked
+            new.extend(asked)
         trials = [self._trial(event) for event in asked]
         return trials[0] if n is None else trials
 
@@ -296,10 +306,7 @@ class Study:
         fold = self._compiled
         results = self._ledger.measured[fold.told :]
         if results:
-            fold.take(
-                np.array([event.arm for event in results], np.int64),
-                np.array([event.value for event in results], float),
-            )
+            fold.take(*columns(results))
         return fold
 
     def _known(self, trial: str) -> Event:
@@ -323,7 +330,9 @@ def _settings(
     try:
         level, seconds, number = float(delta), float(lease), int(seed)
     except (TypeError, ValueError):
-        raise InputError(f"δ, lease and seed must be numbers: {delta!r}, {lease!r}, {seed!r}") from None
+        raise InputError(
+            f"δ, lease and seed must be numbers: {delta!r}, {lease!r}, {seed!r}"
+        ) from None
     strategy.check_levels([level])
     strategy.check_question(problem.notion, "unknown" if problem.sigma is None else "known")
     if not seconds > 0:

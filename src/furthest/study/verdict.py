@@ -77,9 +77,7 @@ def score(task: Task, state: Start, z: int, delta: float) -> Score:
     return Score(_glr(task, evidence, z), thresholds.width(threshold, rounds, 0), "GLR statistic")
 
 
-def _top_wrong_level(
-    task: Task, evidence: Evidence, stopping: Any, z: int, needed: float
-) -> float:
+def _top_wrong_level(task: Task, evidence: Evidence, stopping: Any, z: int, needed: float) -> float:
     """The largest ln 1/δ' at which the test accepts z, by bisection.
 
     A greater δ' shrinks the ellipsoids and lowers what is required: acceptance is monotone.
@@ -174,8 +172,7 @@ def _excluder(task: Task, evidence: Evidence, stopping: Any) -> Any:
         normal_gamma._update_log_determinants(test, evidence)
         largest = normal_gamma.largest_eigenvalue(evidence.inverse, test.factor, test.work)
         return lambda square, norm, spread: (
-            normal_gamma._log_average(test, square, norm, spread, rounds, largest)
-            > test.offsets[0]
+            normal_gamma._log_average(test, square, norm, spread, rounds, largest) > test.offsets[0]
         )
     assert isinstance(test, ByThreshold)
     if threshold.kind == thresholds.MIXTURE:
