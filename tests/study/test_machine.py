@@ -99,7 +99,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(who=st.integers(0, 1))
     def bring_to_an_end(self, who):
-        for _ in range(8):
+        for _ in range(5):
             self.add(who, 0, 3.0)
             self.add(who, 1, -3.0)
 
@@ -152,11 +152,11 @@ def play(url, examples, steps):
 
 def test_sqlite():
     with tempfile.TemporaryDirectory() as folder:
-        play(f"sqlite:///{Path(folder)}/a.db", 15, 25)
+        play(f"sqlite:///{Path(folder)}/a.db", 8, 20)
 
 
 def test_postgres(postgres_url):
-    play(postgres_url, 8, 20)
+    play(postgres_url, 4, 20)
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def test_reads_do_not_create_studies(tmp_path):
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("studies-*.db")), ids=lambda path: path.stem)
 def test_frozen_databases_stay_readable(path, tmp_path):
-    """Each was written with the schema in its name; the JSON file beside it has its certificates."""
+    """Each has the schema in its name, and beside it a JSON file with its certificates."""
     import json
 
     copy = tmp_path / "a.db"

@@ -387,16 +387,17 @@ def _progress(study: "Study") -> Iterator[Any]:
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
         task = bar.add_task(study.name, total=1.0, text="")
-        shown = 0.0
+        due = 0.0
 
         def report() -> None:
-            nonlocal shown
-            if not console.is_terminal or time.monotonic() - shown < 0.2:
+            nonlocal due
+            began = time.monotonic()
+            if not console.is_terminal or began < due:
                 return
-            shown = time.monotonic()
-            status = study.status()
-            part, text = progress_of(status)
+            part, text = progress_of(study.status())
             bar.update(task, completed=part, text=text)
+            # A display never takes more than a fifth of the time.
+            due = time.monotonic() + max(0.2, 4 * (time.monotonic() - began))
 
         yield report
 

@@ -101,15 +101,18 @@ class Status:
         return data
 
 
-def status(name: str, ledger: Ledger, fold: Fold, now: float) -> Status:
-    """Where the study stands, by its log."""
+def status(
+    name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate | None = None
+) -> Status:
+    """Where the study stands, by its log; `proof` is its certificate if that is known already."""
     settings = ledger.settings
     known = fold.ready
     mark = score(fold.task, fold.state, fold.answer, settings.delta) if known else None
     answer = fold.answer if known else None
     answer_name = settings.problem.answer_names[fold.answer] if known else None
     arms, _ = columns(ledger.measured)
-    proof = certificate(name, ledger, fold) if fold.stopped else None
+    if fold.stopped and proof is None:
+        proof = certificate(name, ledger, fold)
     failed = list(ledger.failed.values())
     return Status(
         name=name,

@@ -106,7 +106,8 @@ class Fold:
         suggested, queue = [], pending
         if not pending:
             suggested, queue = [self._next], [self._next]
-        state, means = copied(self.state), self.task.arms @ self.state.evidence.estimate
+        if len(suggested) < count:
+            state, means = copied(self.state), self.task.arms @ self.state.evidence.estimate
         while len(suggested) < count:
             arms = np.array(queue, np.int64)
             _, arm = self._replay(self.task, *state, self._rng, arms, means[arms], True)

@@ -1,8 +1,10 @@
 """What SQLite and PostgreSQL have in common: tables, queries, versions of the schema."""
 
+import gc
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from furthest.errors import StorageError, StudyError, UnknownStudyError
@@ -34,6 +36,10 @@ STEPS: dict[int, tuple[str, ...]] = {
 COLUMNS = "seq, kind, at, trial, arm, value, data, worker"
 READ = f"SELECT {COLUMNS} FROM furthest_events WHERE study = ? AND seq > ? ORDER BY seq"  # noqa: S608
 APPEND = f"INSERT INTO furthest_events (study, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+
+
+# Event._make without the detour through Python.
+_event = partial(tuple.__new__, Event)
 
 
 class SqlStorage(ABC):
@@ -129,8 +135,15 @@ class SqlLog:
 
     def read(self, after: int) -> list[Event]:
         """All events with a larger number."""
-        rows = self._cursor.execute(READ, (self._key, after)).fetchall()
-        return list(map(Event._make, rows))
+        # The garbage collector would look through a long log again and again while it grows.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            rows = self._cursor.execute(READ, (self._key, after)).fetchall()
+            return list(map(_event, rows))
+        finally:
+            if collecting:
+                gc.enable()
 
     def append(self, events: Sequence[Event]) -> None:
         """Write events."""

@@ -73,6 +73,7 @@ class Study:
         self._key = key
         self._storage = storage
         self._turn = threading.RLock()
+        self._proof: Certificate | None = None
         self._ledger = Ledger(events[0])
         self._ledger.apply(events[1:])
 
@@ -230,7 +231,9 @@ class Study:
 
         with self._turn:
             self._refresh()
-            return status(self._name, self._ledger, self._fold, time.time())
+            found = status(self._name, self._ledger, self._fold, time.time(), self._proof)
+            self._proof = found.certificate
+            return found
 
     def certificate(self) -> "Certificate | None":
         """The proof, once the study has stopped."""

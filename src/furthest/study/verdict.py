@@ -55,6 +55,12 @@ def score(task: Task, state: Start, z: int, delta: float) -> Score:
     For every proven rule the statistic is ln 1/δ', with δ' the least level at which z would be
     accepted by now: 0 says nothing, and the study stops when δ' falls to δ.
     """
+    found = _score(task, state, z, delta)
+    # Infinite where nothing can be confused; a number in every file all the same.
+    return found._replace(statistic=min(found.statistic, MOST))
+
+
+def _score(task: Task, state: Start, z: int, delta: float) -> Score:
     evidence, stopping, _ = copied(state)
     test, threshold, needed = stopping.test, stopping.threshold, math.log(1 / delta)
     rounds = int(evidence.clock[ROUNDS])
