@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -125,7 +126,7 @@ def long_log(url: str, count: int) -> None:
         trial = f"{tag}-{2 * i + 2}"
         events += [
             Event(2 * i + 2, "asked", 0.0, trial, arm, worker="bench"),
-            Event(2 * i + 3, "told", 0.0, trial, arm, value, worker="bench"),
+            Event(2 * i + 3, "told", 0.0, trial, arm, value),
         ]
     with storage.writing(study._key) as log:
         log.append(events)
@@ -158,7 +159,7 @@ def long_log(url: str, count: int) -> None:
 
 
 @contextmanager
-def postgres(url: str | None):
+def postgres(url: str | None) -> Iterator[str | None]:
     """A server: the one given, or a private one, or none."""
     if url:
         yield url

@@ -2,11 +2,11 @@
 
 | kind    | fields                                 | meaning                                   |
 |---------|----------------------------------------|-------------------------------------------|
-| created | data: the settings as JSON             | the question; always and only the first   |
+| created | data: the settings as JSON, worker     | the question; always and only the first   |
 | asked   | trial, arm, worker                     | this arm is to be measured                |
 | told    | trial, arm, value                      | the result                                |
 | failed  | trial, arm, data: the reason           | there will be none                        |
-| added   | trial, arm, value                      | a result that nobody asked for            |
+| added   | trial, arm, value, worker              | a result that nobody asked for            |
 """
 
 import json

@@ -35,9 +35,10 @@ class _Cursor:
 class PostgresStorage(SqlStorage):
     """One connection, shared by the threads of this process and reopened when it is lost."""
 
-    types = {  # noqa: RUF012
+    words = {  # noqa: RUF012
         "key": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
         "float": "DOUBLE PRECISION",
+        "clustered": "",
     }
 
     def __init__(self, url: str, patience: float = PATIENCE) -> None:

@@ -12,7 +12,7 @@ from furthest.study.events import Event
 
 SCHEMA_VERSION = 2
 
-# What leads from each version of the schema to the next; {key} and {float} differ by database.
+# What leads from each version of the schema to the next; words in braces differ by database.
 STEPS: dict[int, tuple[str, ...]] = {
     0: (
         "CREATE TABLE furthest_schema (version INTEGER NOT NULL)",
@@ -28,7 +28,7 @@ STEPS: dict[int, tuple[str, ...]] = {
             value {float},
             data TEXT NOT NULL,
             PRIMARY KEY (study, seq)
-        )""",
+        ) {clustered}""",
     ),
     1: ("ALTER TABLE furthest_events ADD COLUMN worker TEXT NOT NULL DEFAULT ''",),
 }
@@ -45,7 +45,7 @@ _event = partial(tuple.__new__, Event)
 class SqlStorage(ABC):
     """The contract on a database that can lock, commit and roll back."""
 
-    types: dict[str, str]
+    words: dict[str, str]
 
     @abstractmethod
     def transaction(self, *, write: bool) -> AbstractContextManager[Any]:
@@ -80,7 +80,7 @@ class SqlStorage(ABC):
             )
         for step in range(version, SCHEMA_VERSION):
             for statement in STEPS[step]:
-                cursor.execute(statement.format(**self.types))
+                cursor.execute(statement.format(**self.words))
             cursor.execute(f"UPDATE furthest_schema SET version = {step + 1}")  # noqa: S608
 
     def studies(self) -> dict[str, int]:

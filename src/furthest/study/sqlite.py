@@ -19,7 +19,11 @@ PATIENCE = 30.0
 class SqliteStorage(SqlStorage):
     """One connection, shared by the threads of this process and reopened after a fork."""
 
-    types = {"key": "INTEGER PRIMARY KEY AUTOINCREMENT", "float": "REAL"}  # noqa: RUF012
+    words = {  # noqa: RUF012
+        "key": "INTEGER PRIMARY KEY AUTOINCREMENT",
+        "float": "REAL",
+        "clustered": "WITHOUT ROWID",
+    }
 
     def __init__(self, path: str, patience: float = PATIENCE) -> None:
         self._path = Path(path)

@@ -219,7 +219,7 @@ class Study:
         with self._writing() as new:
             trial = ledger.own_id(ledger.seq + 1) if id is None else ledger.foreign_id(id)
             if not ledger.is_told_again(trial, number):
-                new.append(self._event(ADDED, trial, own_arm, number))
+                new.append(self._event(ADDED, trial, own_arm, number, worker=_me()))
             elif ledger.results[trial].arm != own_arm:
                 before = self.problem.arm_names[ledger.results[trial].arm or 0]
                 raise StudyError(f"measurement {trial!r} was of arm {before!r} before")
@@ -317,9 +317,9 @@ class Study:
         return self._ledger.results.get(trial) or self._ledger.trial(trial)
 
     def _event(
-        self, kind: str, trial: str, arm: int | None, value: float | None = None, data: str = ""
+        self, kind: str, trial: str, arm: int | None, value: float | None = None, **rest: str
     ) -> Event:
-        return Event(self._ledger.seq + 1, kind, time.time(), trial, arm, value, data, _me())
+        return Event(self._ledger.seq + 1, kind, time.time(), trial, arm, value, **rest)
 
     def _trial(self, event: Event) -> Trial:
         arm = event.arm or 0
