@@ -133,7 +133,7 @@ CONFLICTS = (
         "for unknown σ only mixture and top-wrong have a version",
     ),
     Conflict(
-        {"stopping": ("top-wrong",), "threshold": ("theory", "paper")},
+        {"stopping": ("top-wrong",), "threshold": tuple(THRESHOLDS)},
         "top-wrong is a test of its own and uses no threshold of the GLR",
     ),
 )

@@ -45,13 +45,16 @@ class Start(NamedTuple):
 class Strategy:
     """What to sample, what to answer, and when to stop: one word each.
 
+    Without a word on stopping it is top-wrong, the sharpest proven rule; a named threshold means
+    the GLR with it, and the GLR alone that with the threshold mixture.
+
     `options` go to the sampling rule: `Strategy("fixed", options={"weights": [0.3, 0.7]})`.
     """
 
     sampling: str | Rule = "lebai"
     candidate: str = "instantaneous-furthest"
-    stopping: str = "glr"
-    threshold: str = "mixture"
+    stopping: str = ""
+    threshold: str = ""
     schedule: str = "every"
     tracking: str = "C"
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -59,9 +62,14 @@ class Strategy:
     def __post_init__(self) -> None:
         if not isinstance(self.sampling, Rule):
             pick(self.sampling, sampling.MODULES, "sampling rule")
+        if self.stopping == "":
+            object.__setattr__(self, "stopping", "top-wrong" if self.threshold == "" else "glr")
+        if self.threshold == "" and self.stopping != "top-wrong":
+            object.__setattr__(self, "threshold", "mixture")
         pick(self.candidate, parts.CANDIDATES, "candidate answer")
         pick(self.stopping, parts.STOPPINGS, "stopping rule")
-        pick(self.threshold, parts.THRESHOLDS, "threshold")
+        if self.threshold != "":
+            pick(self.threshold, parts.THRESHOLDS, "threshold")
         pick(self.tracking, parts.TRACKINGS, "tracking")
         parse_schedule(self.schedule)
         self.check_question("", "")
@@ -88,9 +96,7 @@ class Strategy:
     @property
     def guarantee(self) -> str:
         """What the stopping rule guarantees, in words."""
-        return (
-            parts.STOPPINGS[self.stopping].guarantee or parts.THRESHOLDS[self.threshold].guarantee
-        )
+        return (parts.THRESHOLDS.get(self.threshold) or parts.STOPPINGS[self.stopping]).guarantee
 
     def guarantee_for(self, problem: "Problem") -> str:
         """The same for a problem: an unknown σ needs Gaussian noise."""
@@ -177,7 +183,7 @@ class Strategy:
         if "tracking" in known:
             options.setdefault("tracking", self.tracking)
         elif self.tracking != "C":
-            raise StrategyError(f"{rule.name} does not track proportions: no choice of tracking")
+            raise StrategyError(f"{rule.name} has one way to track: no choice of tracking")
         if "truth" in known:
             options["truth"] = truth
         for name in options:
@@ -195,7 +201,7 @@ def _threshold_form(
     from furthest.kernels.thresholds import GLR, MIXTURE, concentration
 
     logs = [math.log(1 / delta) for delta in deltas]
-    if name == "mixture":
+    if name in ("", "mixture"):
         return MIXTURE, 0.0, 1.0, logs
     if name == "paper":
         return GLR, 4.0, 2.0, [4 * log for log in logs]

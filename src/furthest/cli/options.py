@@ -38,8 +38,18 @@ Delta = Annotated[
 ]
 Sampling = Annotated[str, typer.Option(help="Sampling rule; see `furthest rules`.")]
 Candidate = Annotated[str, typer.Option(help="Candidate answer of the stopping rule.")]
-StoppingRule = Annotated[str, typer.Option("--stopping", help="Stopping rule.")]
-ThresholdName = Annotated[str, typer.Option("--threshold", help="Threshold of the stopping rule.")]
+StoppingRule = Annotated[
+    str,
+    typer.Option(
+        "--stopping",
+        help="Stopping rule.",
+        show_default="top-wrong, or glr if a threshold is named",
+    ),
+]
+ThresholdName = Annotated[
+    str,
+    typer.Option("--threshold", help="Threshold of the GLR.", show_default="mixture, of the GLR"),
+]
 ScheduleName = Annotated[
     str, typer.Option("--schedule", help="every, sticky:GRID or lazy:GRID[,start=…,ratio=…].")
 ]
@@ -82,6 +92,11 @@ def rule_options(pairs: list[str] | None) -> dict[str, Any]:
             raise InputError(f"--option must be name=value, not {pair!r}")
         options[name] = _value(text)
     return options
+
+
+def stopping_name(parts: dict[str, Any]) -> str:
+    """`top-wrong`, `glr mixture`."""
+    return f"{parts['stopping']} {parts['threshold']}".rstrip()
 
 
 def _value(text: str) -> Any:

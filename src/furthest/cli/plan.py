@@ -19,8 +19,8 @@ def command(
     mu: o.Mu = None,
     sampling: o.Sampling = "lebai",
     candidate: o.Candidate = "instantaneous-furthest",
-    stopping: o.StoppingRule = "glr",
-    threshold: o.ThresholdName = "mixture",
+    stopping: o.StoppingRule = "",
+    threshold: o.ThresholdName = "",
     schedule: o.ScheduleName = "every",
     tracking: o.Tracking = "C",
     option: o.RuleOptions = None,
@@ -71,7 +71,7 @@ def _show(instance: "Instance", limit: "Complexity", results: "Results") -> None
     console = Console()
     o.print_problem(console, instance)
     parts = results.strategy
-    console.print(f"{parts['sampling']}, {parts['threshold']}: {parts['guarantee']}")
+    console.print(f"{parts['sampling']}, {o.stopping_name(parts)}: {parts['guarantee']}")
     table = Table("δ", "expect", "median", "5 % … 95 %", "limit T_ε ln(1/δ)", "× limit")
     for row in results.summary():
         floor = limit.measurements(row.delta)

@@ -24,8 +24,8 @@ def command(
     mu: o.Mu = None,
     sampling: o.Sampling = "lebai",
     candidate: o.Candidate = "instantaneous-furthest",
-    stopping: o.StoppingRule = "glr",
-    threshold: o.ThresholdName = "mixture",
+    stopping: o.StoppingRule = "",
+    threshold: o.ThresholdName = "",
     schedule: o.ScheduleName = "every",
     tracking: o.Tracking = "C",
     option: o.RuleOptions = None,
@@ -78,7 +78,7 @@ def _show(instance: "Instance", results: "Results") -> None:
     problem, parts = instance.problem, results.strategy
     o.print_problem(console, instance)
     console.print(
-        f"{parts['sampling']}, candidate {parts['candidate']}, threshold {parts['threshold']}: "
+        f"{parts['sampling']}, candidate {parts['candidate']}, stopping {o.stopping_name(parts)}: "
         f"{parts['guarantee']}"
     )
     table = Table("δ", "mean ± s.e.", "median", "5 % … 95 %", "errors", "unstopped")

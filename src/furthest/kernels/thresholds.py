@@ -77,10 +77,14 @@ def concentration(x: float) -> float:
 
 @inlined
 def required(rule: Threshold, rounds: int, level: int) -> float:
-    """What the statistic must exceed after `rounds` measurements."""
+    """What the statistic must exceed after `rounds` measurements.
+
+    Fewer rounds than arms: n·ln(4 + ln(t/n)) over the n ≤ t arms pulled is at most K·ln 4.
+    """
     if rule.slope == 0.0:
         return rule.offsets[level]
-    return rule.slope * math.log(4.0 + math.log(rounds / rule.scale)) + rule.offsets[level]
+    per_arm = max(rounds / rule.scale, 1.0)
+    return rule.slope * math.log(4.0 + math.log(per_arm)) + rule.offsets[level]
 
 
 @kernel
