@@ -339,16 +339,21 @@ def _sigma(sigma: Any, bounds: tuple[float, float] | None) -> float | None:
     return number
 
 
+def spanning_arms(arms: NDArray[np.float64]) -> NDArray[np.int64]:
+    """d arms that span: the pivots of a QR decomposition, each the furthest from those before."""
+    from scipy.linalg import qr
+
+    _, pivots = qr(arms.T, mode="r", pivoting=True)
+    return np.asarray(pivots[: arms.shape[1]], np.int64)
+
+
 def _initial(arms: NDArray[np.float64], given: Sequence[int] | None) -> tuple[int, ...]:
     """Which arms to measure first; `arms` in whitened coordinates."""
     count, d = arms.shape
     if given is None:
         if count <= MANY_ARMS * d:
             return tuple(range(count))
-        from scipy.linalg import qr
-
-        # Each next arm is the one with most that the arms before it do not span.
-        return tuple(sorted(int(arm) for arm in qr(arms.T, mode="r", pivoting=True)[1][:d]))
+        return tuple(sorted(spanning_arms(arms).tolist()))
     try:
         chosen = tuple(operator.index(arm) for arm in given)
     except TypeError:
