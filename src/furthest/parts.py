@@ -139,11 +139,14 @@ CONFLICTS = (
 )
 
 
+ELIMINATION = "only xy-adaptive eliminates answers: the stopping rule elimination is its own"
+
+
 def conflict(choices: dict[str, str]) -> str:
     """Why this combination is refused; empty if it is not."""
     for rule in CONFLICTS:
         if all(choices.get(axis) in values for axis, values in rule.where.items()):
             return rule.reason
     if choices.get("stopping") == "elimination" and choices.get("sampling") != "xy-adaptive":
-        return "only xy-adaptive eliminates answers: the stopping rule elimination is its own"
+        return ELIMINATION
     return ""

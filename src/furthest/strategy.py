@@ -49,6 +49,7 @@ class Strategy:
     the GLR with it, and the GLR alone that with the threshold mixture.
 
     `options` go to the sampling rule: `Strategy("fixed", options={"weights": [0.3, 0.7]})`.
+    `stopping_options` are the masses and scales of top-wrong, which no data may have shaped.
     """
 
     sampling: str | Rule = "lebai"
@@ -58,6 +59,7 @@ class Strategy:
     schedule: str = "every"
     tracking: str = "C"
     options: Mapping[str, Any] = field(default_factory=dict)
+    stopping_options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.sampling, Rule):
@@ -73,6 +75,8 @@ class Strategy:
         pick(self.tracking, parts.TRACKINGS, "tracking")
         parse_schedule(self.schedule)
         self.check_question("", "")
+        if self.stopping_options:
+            self._check_stopping_options()
 
     def check_question(self, notion: str, sigma: str) -> None:
         """Refuse unsound and pointless combinations; `parts` holds them as data."""
@@ -80,6 +84,17 @@ class Strategy:
         choices = {axis: getattr(self, axis) for axis in axes}
         choices |= {"sampling": self.name, "notion": notion, "sigma": sigma}
         reason = parts.conflict(choices)
+        if reason:
+            raise StrategyError(reason)
+
+    def _check_stopping_options(self) -> None:
+        from furthest.kernels.topwrong import OPTIONS, choices, flaw
+
+        if self.stopping != "top-wrong":
+            raise StrategyError(f"the stopping rule {self.stopping} has no options")
+        for name in self.stopping_options:
+            pick(name, OPTIONS, "option of top-wrong")
+        reason = flaw(*choices(self.stopping_options))
         if reason:
             raise StrategyError(reason)
 
@@ -114,6 +129,7 @@ class Strategy:
             "schedule": self.schedule,
             "tracking": self.tracking,
             "options": dict(self.options),
+            "stopping_options": dict(self.stopping_options),
             "guarantee": self.guarantee,
         }
 
@@ -162,11 +178,12 @@ class Strategy:
     def _test(self, task: "Task", deltas: Sequence[float], sigma_known: bool) -> Callable[[], Any]:
         """How to make a fresh stopping test."""
         from furthest.kernels.judging import ELIMINATION_TEST, GAP_TEST, GLR_TEST, ByThreshold
-        from furthest.kernels.normal_gamma import Shapes, normal_gamma
-        from furthest.kernels.topwrong import top_wrong
+        from furthest.kernels.normal_gamma import normal_gamma
+        from furthest.kernels.topwrong import choices, top_wrong
 
         if self.stopping == "top-wrong":
-            return lambda: top_wrong(task, deltas, shapes=None if sigma_known else Shapes())
+            masses, scales, shapes = choices(self.stopping_options)
+            return lambda: top_wrong(task, deltas, masses, scales, None if sigma_known else shapes)
         if not sigma_known:
             return lambda: normal_gamma(task, deltas)
         kinds = {"glr": GLR_TEST, "gap": GAP_TEST, "elimination": ELIMINATION_TEST}

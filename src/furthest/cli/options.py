@@ -60,6 +60,12 @@ RuleOptions = Annotated[
         "--option", help="Option of the sampling rule, as name=value.", metavar="NAME=VALUE"
     ),
 ]
+StoppingOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--stopping-option", help="Mass or scale of top-wrong, as name=value.", metavar="NAME=VALUE"
+    ),
+]
 Runs = Annotated[int, typer.Option(help="Number of runs.", min=1)]
 Seed = Annotated[int, typer.Option(help="Seed; each run has its own stream.", min=0)]
 Jobs = Annotated[int, typer.Option(help="Worker processes; results do not depend on it.", min=1)]
@@ -89,7 +95,7 @@ def rule_options(pairs: list[str] | None) -> dict[str, Any]:
     for pair in pairs or []:
         name, equals, text = pair.partition("=")
         if not equals:
-            raise InputError(f"--option must be name=value, not {pair!r}")
+            raise InputError(f"an option must be name=value, not {pair!r}")
         options[name] = _value(text)
     return options
 

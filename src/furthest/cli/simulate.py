@@ -29,6 +29,7 @@ def command(
     schedule: o.ScheduleName = "every",
     tracking: o.Tracking = "C",
     option: o.RuleOptions = None,
+    stopping_option: o.StoppingOptions = None,
     runs: o.Runs = 1000,
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
@@ -44,7 +45,14 @@ def command(
         raise InputError(f"--out must end in .csv or .parquet, not {out.name!r}")
     found = o.find_instance(instance, eps, notion, sigma, mu)
     strategy = Strategy(
-        sampling, candidate, stopping, threshold, schedule, tracking, o.rule_options(option)
+        sampling,
+        candidate,
+        stopping,
+        threshold,
+        schedule,
+        tracking,
+        o.rule_options(option),
+        o.rule_options(stopping_option),
     )
     from furthest.simulation import simulate
 

@@ -11,8 +11,8 @@ I_y = yᵀJy. B is kept as the drift D = B − t·I, so that nothing cancels.
 """
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -176,6 +176,32 @@ def _required(deltas: Sequence[float], bystanders: int, masses: Masses, ellipsoi
     ]
     radius = 2.0 * (logs + math.log(ellipsoids / masses.ellipsoid))
     return np.array([radius, logs - math.log(first), logs + prices[0], logs + prices[1]])
+
+
+# Names under which users know the fields of Masses, Scales and Shapes.
+OPTIONS: dict[str, tuple[type, str]] = {
+    "ellipsoid": (Masses, "ellipsoid"),
+    "summed": (Masses, "summed"),
+    "fallback": (Masses, "fallback"),
+    "directions": (Scales, "directions"),
+    "direction_weights": (Scales, "weights"),
+    "ellipsoids": (Scales, "ellipsoids"),
+    "shapes": (Shapes, "shapes"),
+    "shape_weights": (Shapes, "weights"),
+}
+
+
+def choices(options: Mapping[str, Any]) -> tuple[Masses, Scales, Shapes]:
+    """Masses, scales and shapes with these options; NaN stands for what is no number."""
+    given: dict[type, dict[str, Any]] = {Masses: {}, Scales: {}, Shapes: {}}
+    for name, value in options.items():
+        kind, own = OPTIONS[name]
+        try:
+            numbers = np.asarray(value, float)
+        except (TypeError, ValueError):
+            numbers = np.array(np.nan)
+        given[kind][own] = float(numbers.flat[0]) if kind is Masses else tuple(numbers.ravel())
+    return Masses(**given[Masses]), Scales(**given[Scales]), Shapes(**given[Shapes])
 
 
 def flaw(masses: Masses, scales: Scales, shapes: Shapes | None = None) -> str:
