@@ -43,6 +43,9 @@ def command(
 
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise InputError(f"--out must end in .csv or .parquet, not {out.name!r}")
+    if out is not None:
+        # A folder that cannot be made shows now, not after the simulation.
+        out.parent.mkdir(parents=True, exist_ok=True)
     found = o.find_instance(instance, eps, notion, sigma, mu)
     strategy = Strategy(
         sampling,
