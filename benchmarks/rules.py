@@ -49,7 +49,7 @@ def microseconds(name: str, instance: Instance, rounds: int) -> float:
 
     def timed(until: int) -> float:
         started = time.perf_counter()
-        if engine.run(*arguments, until, *out):
+        if engine.run(*arguments, until, -1, *out):
             raise RuntimeError(f"{name} stopped after {out[0][0]} rounds: nothing was measured")
         return time.perf_counter() - started
 

@@ -68,9 +68,9 @@ def engine_time(problem: Problem, mu: np.ndarray, rounds: int) -> float:
     rng = np.random.default_rng(1)
     out = (np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, len(task.arms)), np.int64))
     arguments = (task, evidence, stopping, rule, task.arms @ problem.whiten(mu), rng, rng)
-    engine.run(*arguments, 1, *out)
+    engine.run(*arguments, 1, -1, *out)
     started = time.perf_counter()
-    engine.run(*arguments, rounds, *out)
+    engine.run(*arguments, rounds, -1, *out)
     return (time.perf_counter() - started) / rounds * 1e6
 
 

@@ -4,11 +4,13 @@ import csv
 import json
 import math
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from furthest import cli, instances, simulate
+from furthest.cli import rules
 from furthest.files import write_problem
 from furthest.problem import Problem
 from furthest.strategy import Strategy
@@ -132,6 +134,12 @@ def test_every_run_to_a_file(furthest, tmp_path):
     assert len(rows) == 5
     mean = np.mean([int(row["stopping_time"]) for row in rows])
     assert json.loads(process.stdout)["results"][0]["mean"] == pytest.approx(mean)
+
+
+def test_the_documented_catalogue_is_the_real_one():
+    """Made by `furthest rules --markdown > docs/rules.md`."""
+    page = Path(__file__).parent.parent / "docs" / "rules.md"
+    assert page.read_text(encoding="utf-8") == rules.markdown()
 
 
 def test_rules(furthest):

@@ -247,3 +247,17 @@ def test_parameters_of_generators():
     expected = instances.random(0.2, "additive", d=3, seed=4, arms=7, r=0.5)
     assert_same(found.problem, expected.problem)
     assert found.name.startswith("random:d=3,seed=4")
+
+
+def test_options_and_factors_in_a_file(tmp_path):
+    path = tmp_path / "p.toml"
+    path.write_text('options = ["A", "B"]\nbounds = [0, 1]\n')
+    assert files.read_problem(path).arm_names == ("A", "B")
+    path.write_text('interactions = [["a", "b"]]\n[factors]\na = [1, 2]\nb = [1, 2]\n')
+    assert files.read_problem(path).arms.shape == (4, 4)
+    path.write_text('options = ["A", "B"]\narms = [[1]]\n')
+    with pytest.raises(errors.FileError, match="both arms and options"):
+        files.read_problem(path)
+    path.write_text('interactions = [["a", "b"]]\narms = [[1], [2]]\n')
+    with pytest.raises(errors.FileError, match="of factors"):
+        files.read_problem(path)

@@ -243,3 +243,97 @@ def test_scale_of_the_features_does_not_matter(rows, scale):
     one, other = Problem(arms).task, Problem(arms * scale).task
     gram = one.answers @ one.answers.T
     np.testing.assert_allclose(gram, other.answers @ other.answers.T, atol=1e-9 * gram.max())
+
+
+def test_plain_options_are_unit_vectors():
+    problem = Problem.options(["A", "B", "C"], eps=0.1, bounds=(0, 1))
+    assert (problem.arms == np.eye(3)).all()
+    assert problem.arm_names == problem.answer_names == ("A", "B", "C")
+    assert problem.bounds == (0, 1)
+    assert problem.sigma == 0.5
+    with pytest.raises(errors.ShapeError):
+        Problem.options("ABC")
+
+
+def test_factorial_effects_add_up():
+    """Every table of main effects and of the chosen interaction is one of its parameters."""
+    factors = {"colour": ["red", "blue"], "size": ["S", "M", "L"], "shape": [1, 2]}
+    rng = np.random.default_rng(3)
+    colour, size, shape = (rng.standard_normal(n) for n in (2, 3, 2))
+    both = rng.standard_normal((2, 3))
+    values = colour[:, None, None] + size[:, None] + shape + both[:, :, None]
+    problem = Problem.factorial(factors, [("colour", "size")])
+    assert problem.arms.shape == (12, 1 + 1 + 2 + 1 + 2)
+    assert np.linalg.matrix_rank(problem.arms) == 7
+    fitted = np.linalg.lstsq(problem.arms, values.ravel())
+    assert problem.arms @ fitted[0] == pytest.approx(values.ravel())
+    assert problem.arm_names[4] == "colour=red, size=L, shape=1"
+    plain = Problem.factorial(factors)
+    assert np.linalg.matrix_rank(plain.arms) == plain.arms.shape[1] == 5
+
+
+@pytest.mark.parametrize(
+    ("factors", "interactions", "words"),
+    [
+        ({}, (), "factors"),
+        ({"a": "xy"}, (), "list"),
+        ({"a": [1, 1]}, (), "different"),
+        ({"a": []}, (), "different"),
+        ({"colour": [1, 2], "b": [1, 2]}, [("color", "b")], "colour"),
+        ({"a": [1, 2], "b": [1, 2]}, ["a"], "two or more"),
+        ({"a": [1, 2], "b": [1, 2]}, [("a", "a")], "two or more"),
+    ],
+)
+def test_bad_factors(factors, interactions, words):
+    with pytest.raises(errors.ProblemError, match=words):
+        Problem.factorial(factors, interactions)
+
+
+def test_a_table_of_any_kind():
+    columns = {"model": ["a", "b", "c"], "cost": [1, 2, 3], "depth": [0, 1, 0]}
+
+    class Frame:
+        columns = ("model", "cost", "depth")
+
+        def __getitem__(self, name):
+            return columns[name]
+
+    for table in (columns, Frame()):
+        problem = Problem.from_table(table, name="model")
+        assert problem.arm_names == ("a", "b", "c")
+        assert problem.arms.tolist() == [[1, 0], [2, 1], [3, 0]]
+    assert Problem.from_table(columns, ["depth", "cost"]).arms[0].tolist() == [0, 1]
+    with pytest.raises(errors.ProblemError, match="depth"):
+        Problem.from_table(columns, ["dept"])
+    with pytest.raises(errors.ShapeError):
+        Problem.from_table(columns)  # names are no numbers
+
+
+def test_many_arms_begin_with_a_spanning_set():
+    rng = np.random.default_rng(0)
+    arms = rng.standard_normal((40, 5))
+    problem = Problem(arms)
+    assert len(problem.initial) == 5
+    assert np.linalg.matrix_rank(arms[list(problem.initial)]) == 5
+    # Close to the best: no exchange of one arm for another enlarges the volume much.
+    volume = abs(np.linalg.det(arms[list(problem.initial)]))
+    for position in range(5):
+        for arm in range(40):
+            other = list(problem.initial)
+            other[position] = arm
+            assert abs(np.linalg.det(arms[other])) < 2.5 * volume
+    assert Problem(arms[:20]).initial == tuple(range(20))
+
+
+def test_initial_arms_may_be_given():
+    arms = np.array([[1, 0], [2, 0], [0, 1]])
+    assert Problem(arms, initial=[2, 0]).task.initial.tolist() == [2, 0]
+    for initial, error in (
+        ([0, 1], errors.SpanError),
+        ([0, 0, 2], errors.ProblemError),
+        ([0, 3], errors.ProblemError),
+        ([0.5, 2], errors.ProblemError),
+        (2, errors.ProblemError),
+    ):
+        with pytest.raises(error):
+            Problem(arms, initial=initial)

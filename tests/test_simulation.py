@@ -191,7 +191,7 @@ def test_bad_parameters():
         (Strategy("lebai", options={"forced": "abc"}), "forced"),
         (Strategy("lebai", options={"forced": 3.0}), "forced"),
         (Strategy("lebai", options={"tracking": "E"}), "tracking"),
-        (Strategy("uniform", tracking="D"), "does not track"),
+        (Strategy("uniform", tracking="D"), "no choice of tracking"),
         (Strategy("uniform", options={"speed": 1}), "option of uniform"),
     ],
 )

@@ -1,7 +1,10 @@
+import math
+
 import numpy as np
 import pytest
 
 from furthest import errors, instances, parts, sampling
+from furthest.kernels import topwrong
 from furthest.sampling.rule import Rule
 from furthest.strategy import Strategy, parse_schedule
 
@@ -80,6 +83,7 @@ def test_a_strategy_describes_itself():
         "schedule": "every",
         "tracking": "C",
         "options": {"weights": [1, 2]},
+        "stopping_options": {},
         "guarantee": strategy.guarantee,
     }
     assert "heuristic" in strategy.guarantee
@@ -174,3 +178,41 @@ def test_levels():
 def test_combinations_that_make_no_sense(choices, notion, sigma, words):
     with pytest.raises(errors.StrategyError, match=words):
         Strategy(**choices).check_question(notion, sigma)
+
+
+def test_options_of_top_wrong_reach_the_test():
+    strategy = Strategy(
+        stopping_options={"summed": 0.05, "directions": [30.0], "direction_weights": 1}
+    )
+    _, stopping, _ = strategy.prepare(instances.hard().problem.task, [0.01])()
+    assert stopping.test.directions[0].tolist() == [30.0]
+    assert stopping.test.required[topwrong.SUMMED, 0] == pytest.approx(
+        math.log(2 / (0.05 * 2 / 3) / 0.01)
+    )
+    assert strategy.describe()["stopping_options"]["summed"] == 0.05
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sumed": 0.1}, "did you mean 'summed'"),
+        ({"summed": 0.9, "fallback": 0.5}, "sum below 1"),
+        ({"summed": "much"}, "positive"),
+        ({"directions": [1.0, 2.0, 3.0]}, "one weight each"),
+        ({"shape_weights": [1.0, 1.0]}, "at most 1"),
+    ],
+)
+def test_options_that_would_break_the_proof(options, words):
+    with pytest.raises(errors.StrategyError, match=words):
+        Strategy(stopping_options=options)
+    with pytest.raises(errors.StrategyError, match="no options"):
+        Strategy(stopping="glr", stopping_options=options)
+
+
+def test_what_stops_by_default():
+    assert (Strategy().stopping, Strategy().threshold) == ("top-wrong", "")
+    assert Strategy().guarantee.startswith("proven")
+    assert Strategy(threshold="paper").stopping == "glr"
+    assert Strategy(stopping="glr").threshold == "mixture"
+    with pytest.raises(errors.StrategyError, match="of its own"):
+        Strategy(stopping="top-wrong", threshold="mixture")

@@ -101,22 +101,6 @@ def note(
 
 
 @kernel
-def last_look(
-    task: Task,
-    evidence: Evidence,
-    stopping: Stopping,
-    rng: Generator,
-    times: Counts,
-    answers: Counts,
-    pulls: NDArray[np.int64],
-) -> None:
-    """The test after the last measurement of a run that is cut off."""
-    done = stopping.state[MET]
-    met, answer, _ = preamble(task, evidence, stopping, rng)
-    note(evidence, answer, done, met, times, answers, pulls)
-
-
-@kernel
 def run(
     task: Task,
     evidence: Evidence,
@@ -126,6 +110,7 @@ def run(
     noise: Generator,
     rng: Generator,
     until: int,
+    last: int,
     times: Counts,
     answers: Counts,
     pulls: NDArray[np.int64],
@@ -133,15 +118,18 @@ def run(
     """Simulate until every confidence level is reached, or until `until` measurements.
 
     Writes stopping time, answer and pulls of each level when it is reached. Returns whether all
-    are; the state is in the arguments, so a later call goes on where this one stopped.
+    are; the state is in the arguments, so a later call goes on where this one stopped. After the
+    `last` measurement (−1: none is) there is one more test.
     """
     levels = times.shape[0]
-    while evidence.clock[ROUNDS] < until:
+    while evidence.clock[ROUNDS] < until or until == last:
         done = stopping.state[MET]
         met, answer, arm = decide(task, evidence, stopping, rule, rng)
         note(evidence, answer, done, met, times, answers, pulls)
         if met == levels:
             return True
+        if evidence.clock[ROUNDS] == last:
+            break
         record(task, evidence, stopping, arm, means[arm] + noise.standard_normal())
     return False
 
@@ -189,17 +177,20 @@ def interpreted(choose: Chooser) -> Callable[..., bool]:
         noise: Generator,
         rng: Generator,
         until: int,
+        last: int,
         times: Counts,
         answers: Counts,
         pulls: NDArray[np.int64],
     ) -> bool:
         levels = times.shape[0]
-        while evidence.clock[ROUNDS] < until:
+        while evidence.clock[ROUNDS] < until or until == last:
             done = stopping.state[MET]
             met, answer, arm = preamble(task, evidence, stopping, rng)
             note(evidence, answer, done, met, times, answers, pulls)
             if met == levels:
                 return True
+            if evidence.clock[ROUNDS] == last:
+                break
             if arm < 0:
                 arm = choose(rule, task, evidence, stopping)
             record(task, evidence, stopping, arm, means[arm] + noise.standard_normal())

@@ -6,6 +6,13 @@ TOML and NPZ hold the fields of `Problem` under their own names, and optionally 
     arms = [[1.0, 0.0], [0.0, 1.0]]
     arm_names = ["A", "B"]
 
+Instead of arms, `options = ["A", "B"]` are plain options, and a table of factors with their levels
+(optionally `interactions = [["colour", "size"]]`) stands for all their combinations:
+
+    [factors]
+    colour = ["red", "blue"]
+    size = ["S", "M", "L"]
+
 CSV has one row per option and one column per feature; a `name` column and a `role` column (arm,
 answer or both) are optional. Lines that start with # at its top are TOML: `# eps = 0.05`.
 """
@@ -25,8 +32,22 @@ from furthest.errors import FileError, InputError, nearest_name, pick
 from furthest.instances import GENERATORS, Instance
 from furthest.problem import Notion, Problem
 
-FIELDS = ("arms", "answers", "eps", "notion", "sigma", "bounds", "arm_names", "answer_names", "mu")
-SETTINGS = ("eps", "notion", "sigma", "bounds", "mu")
+FIELDS = (
+    "arms",
+    "answers",
+    "eps",
+    "notion",
+    "sigma",
+    "bounds",
+    "arm_names",
+    "answer_names",
+    "initial",
+    "mu",
+    "options",
+    "factors",
+    "interactions",
+)
+SETTINGS = ("eps", "notion", "sigma", "bounds", "initial", "mu")
 ROLES = {"arm": (True, False), "answer": (False, True), "both": (True, True)}
 
 Data = dict[str, Any]
@@ -47,13 +68,29 @@ def read_instance(path: Path, given: Data | None = None) -> Instance:
     for key in data:
         if key not in FIELDS:
             raise FileError(f"{path}: unknown entry {key!r}; {nearest_name(key, FIELDS)}")
-    if "arms" not in data:
-        raise FileError(f"{path}: there are no arms")
     if "sigma" in (given or {}):
         data.pop("bounds", None)
     mu = data.pop("mu", None)
-    problem = Problem(**data)
+    problem = _problem(data, path)
     return Instance(path.name, problem, None if mu is None else problem.parameter(mu))
+
+
+def _problem(data: Data, path: Path) -> Problem:
+    """From arms, options or factors: whichever the file has."""
+    kinds: dict[str, Callable[..., Problem]] = {
+        "arms": Problem,
+        "options": Problem.options,
+        "factors": Problem.factorial,
+    }
+    held = [kind for kind in kinds if kind in data]
+    if len(held) != 1:
+        found = f"both {' and '.join(held)}" if held else "no arms, options or factors"
+        raise FileError(f"{path}: there are {found}")
+    if held == ["options"]:
+        data["names"] = data.pop("options")
+    elif held == ["arms"] and "interactions" in data:
+        raise FileError(f"{path}: interactions are of factors")
+    return kinds[held[0]](**data)
 
 
 def read_problem(path: str | Path) -> Problem:
@@ -71,7 +108,10 @@ def write_problem(problem: Problem, path: str | Path, mu: Any = None) -> None:
         "sigma": "unknown" if problem.sigma is None else problem.sigma,
         "arms": problem.arms,
         "arm_names": problem.arm_names,
+        "initial": problem.initial,
     }
+    if problem.bounds is not None:
+        data["bounds"] = problem.bounds
     if problem.answers is not problem.arms:
         data["answers"] = problem.answers
     if problem.answers is not problem.arms or problem.answer_names != problem.arm_names:

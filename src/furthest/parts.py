@@ -133,10 +133,13 @@ CONFLICTS = (
         "for unknown σ only mixture and top-wrong have a version",
     ),
     Conflict(
-        {"stopping": ("top-wrong",), "threshold": ("theory", "paper")},
+        {"stopping": ("top-wrong",), "threshold": tuple(THRESHOLDS)},
         "top-wrong is a test of its own and uses no threshold of the GLR",
     ),
 )
+
+
+ELIMINATION = "only xy-adaptive eliminates answers: the stopping rule elimination is its own"
 
 
 def conflict(choices: dict[str, str]) -> str:
@@ -145,5 +148,5 @@ def conflict(choices: dict[str, str]) -> str:
         if all(choices.get(axis) in values for axis, values in rule.where.items()):
             return rule.reason
     if choices.get("stopping") == "elimination" and choices.get("sampling") != "xy-adaptive":
-        return "only xy-adaptive eliminates answers: the stopping rule elimination is its own"
+        return ELIMINATION
     return ""

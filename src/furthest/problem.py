@@ -1,6 +1,8 @@
 """Problem: the question. Everything is validated here, once."""
 
-from collections.abc import Sequence
+import itertools
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -19,6 +21,7 @@ from furthest.errors import (
     SpanError,
     TooFewAnswersError,
     nearest_name,
+    pick,
 )
 from furthest.kernels.task import Task
 
@@ -27,6 +30,10 @@ NOTIONS = ("additive", "multiplicative")
 
 # Relative to the largest singular value or norm: below this, a direction is rounding.
 RANK_TOLERANCE = 1e-9
+
+# With more arms than this per dimension, the first measurements go to a spanning set of d arms
+# instead of once to every arm.
+MANY_ARMS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +46,9 @@ class Problem:
 
     σ may be unknown (`sigma=None`): then the noise must be Gaussian. For rewards within `bounds`
     (a, b), yes/no outcomes with (0, 1) among them, σ = (b − a)/2 is derived, by Hoeffding's lemma.
+
+    `initial` are the arms to measure first, whatever is observed; the default is each arm once, or
+    a spanning set where there are many.
     """
 
     arms: NDArray[np.float64]
@@ -48,6 +58,8 @@ class Problem:
     sigma: float | None
     arm_names: tuple[str, ...]
     answer_names: tuple[str, ...]
+    bounds: tuple[float, float] | None
+    initial: tuple[int, ...]
 
     def __init__(
         self,
@@ -60,6 +72,7 @@ class Problem:
         bounds: tuple[float, float] | None = None,
         arm_names: Sequence[str] | None = None,
         answer_names: Sequence[str] | None = None,
+        initial: Sequence[int] | None = None,
     ) -> None:
         arm_rows = _vectors(arms, "arms")
         answer_rows = arm_rows if answers is None else _vectors(answers, "answers")
@@ -77,6 +90,7 @@ class Problem:
             "answers": answer_rows,
             "eps": _number(eps, "ε", EpsilonError),
             "notion": notion,
+            "bounds": _bounds(bounds),
             "sigma": _sigma(sigma, bounds),
             "arm_names": _names(arm_names, len(arm_rows), "arm"),
             "answer_names": _names(
@@ -87,7 +101,73 @@ class Problem:
             object.__setattr__(self, name, value)
         self._check_question()
         # The span is checked by translating: a Problem that exists can be worked on.
-        _ = self._basis
+        object.__setattr__(self, "initial", _initial(self.arms @ self._basis, initial))
+
+    @classmethod
+    def options(cls, names: Sequence[str], **question: Any) -> "Problem":
+        """Plain options that share nothing: one unknown value each.
+
+        `question` are eps, notion, sigma and bounds, as for `Problem`.
+        """
+        if isinstance(names, str) or not isinstance(names, Sequence | np.ndarray):
+            raise ShapeError(f"options must be a list of names, not {names!r}")
+        return cls(np.eye(len(names)), arm_names=names, **question)
+
+    @classmethod
+    def factorial(
+        cls,
+        factors: Mapping[str, Sequence[Any]],
+        interactions: Sequence[Sequence[str]] = (),
+        **question: Any,
+    ) -> "Problem":
+        """All combinations of the factors' levels, which share one effect per level.
+
+        `interactions` are tuples of factors whose levels have effects together as well. The first
+        level of each factor is the reference: its effects are in the base value.
+        """
+        levels = _levels(factors)
+        order = list(levels)
+        groups: list[tuple[str, ...]] = [(name,) for name in order]
+        for group in interactions:
+            for name in group:
+                pick(name, levels, "factor", ProblemError)
+            if isinstance(group, str) or len(set(group)) != len(group) or len(group) < 2:
+                raise ProblemError(f"an interaction is of two or more factors, not {group!r}")
+            groups.append(tuple(group))
+        rows, names = [], []
+        for choice in itertools.product(*(range(len(own)) for own in levels.values())):
+            at = dict(zip(order, choice, strict=True))
+            row = [1.0]
+            for group in groups:
+                own = tuple(at[name] for name in group)
+                effects = itertools.product(*(range(1, len(levels[name])) for name in group))
+                row += [float(own == effect) for effect in effects]
+            rows.append(row)
+            names.append(", ".join(f"{name}={levels[name][at[name]]}" for name in order))
+        return cls(rows, arm_names=names, **question)
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        features: Sequence[str] | None = None,
+        name: str | None = None,
+        **question: Any,
+    ) -> "Problem":
+        """One option per row of a data frame (pandas, polars, a dict of columns, …).
+
+        `features` are the columns that describe an option, by default all but `name`, the column
+        of the options' names.
+        """
+        columns = [str(column) for column in getattr(table, "columns", table)]
+        chosen = [column for column in columns if column != name] if features is None else features
+        for column in (*chosen, *(() if name is None else (name,))):
+            pick(column, dict.fromkeys(columns), "column", ProblemError)
+        if not chosen:
+            raise ShapeError("the table has no feature columns")
+        rows = np.column_stack([np.asarray(table[column]) for column in chosen])
+        names = None if name is None else np.asarray(table[name]).tolist()
+        return cls(rows, arm_names=names, **question)
 
     def _check_question(self) -> None:
         if self.notion not in NOTIONS:
@@ -148,7 +228,7 @@ class Problem:
 
     @cached_property
     def task(self) -> Task:
-        """The problem as the kernels see it, every arm pulled once at first."""
+        """The problem as the kernels see it."""
         basis = self._basis
         arms = np.ascontiguousarray(self.arms @ basis)
         answers = np.ascontiguousarray(self.answers @ basis)
@@ -162,7 +242,7 @@ class Problem:
             outer=np.ascontiguousarray(arms[:, rows] * arms[:, columns]),
             c=1.0 if additive else 1.0 - self.eps,
             e=self.eps / self.unit if additive else 0.0,
-            initial=np.arange(len(arms)),
+            initial=np.array(self.initial),
         )
 
     @property
@@ -233,23 +313,72 @@ def _number(value: Any, what: str, error: type[ProblemError]) -> float:
     return number
 
 
+def _bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+    if bounds is None:
+        return None
+    try:
+        below, above = bounds
+    except (TypeError, ValueError):
+        raise SigmaError(f"bounds must be two numbers, not {bounds!r}") from None
+    low, high = (_number(bound, "a bound", SigmaError) for bound in (below, above))
+    if not low < high:
+        raise SigmaError(f"the bounds must be in ascending order, not ({low:g}, {high:g})")
+    return low, high
+
+
 def _sigma(sigma: Any, bounds: tuple[float, float] | None) -> float | None:
     """σ as given, unknown, or derived from bounds."""
-    if bounds is not None:
-        try:
-            below, above = bounds
-        except (TypeError, ValueError):
-            raise SigmaError(f"bounds must be two numbers, not {bounds!r}") from None
-        low, high = (_number(bound, "a bound", SigmaError) for bound in (below, above))
-        if not low < high:
-            raise SigmaError(f"the bounds must be in ascending order, not ({low:g}, {high:g})")
-        return (high - low) / 2
+    limits = _bounds(bounds)
+    if limits is not None:
+        return (limits[1] - limits[0]) / 2
     if sigma is None or sigma == "unknown":
         return None
     number = _number(sigma, "σ", SigmaError)
     if number <= 0:
         raise SigmaError(f"σ must be positive, not {number:g}")
     return number
+
+
+def spanning_arms(arms: NDArray[np.float64]) -> NDArray[np.int64]:
+    """d arms that span: the pivots of a QR decomposition, each the furthest from those before."""
+    from scipy.linalg import qr
+
+    _, pivots = qr(arms.T, mode="r", pivoting=True)
+    return np.asarray(pivots[: arms.shape[1]], np.int64)
+
+
+def _initial(arms: NDArray[np.float64], given: Sequence[int] | None) -> tuple[int, ...]:
+    """Which arms to measure first; `arms` in whitened coordinates."""
+    count, d = arms.shape
+    if given is None:
+        if count <= MANY_ARMS * d:
+            return tuple(range(count))
+        return tuple(sorted(spanning_arms(arms).tolist()))
+    try:
+        chosen = tuple(operator.index(arm) for arm in given)
+    except TypeError:
+        raise ProblemError(f"initial must be a list of arm numbers, not {given!r}") from None
+    if len(set(chosen)) != len(chosen) or not all(0 <= arm < count for arm in chosen):
+        raise ProblemError(f"initial must be different arm numbers below {count}, not {chosen}")
+    if np.linalg.matrix_rank(arms[list(chosen)], RANK_TOLERANCE) < d:
+        raise SpanError(
+            "the initial arms do not span the others: no estimate could start from them"
+        )
+    return chosen
+
+
+def _levels(factors: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    """Factors with their levels as texts, checked."""
+    if not isinstance(factors, Mapping) or not factors:
+        raise ProblemError("factors must be a table of names and levels, with one at least")
+    levels = {}
+    for name, own in factors.items():
+        if isinstance(own, str) or not isinstance(own, Sequence | np.ndarray):
+            raise ProblemError(f"the levels of {name!r} must be a list, not {own!r}")
+        levels[str(name)] = [str(level) for level in own]
+        if not own or len(set(levels[str(name)])) != len(own):
+            raise ProblemError(f"the levels of {name!r} must be different, not {list(own)!r}")
+    return levels
 
 
 def _names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, ...]:

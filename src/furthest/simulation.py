@@ -20,7 +20,6 @@ from numba.core import event
 from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from furthest import engine
 from furthest.errors import InputError
 from furthest.kernels.task import Task
 from furthest.loops import Loop, loop_for
@@ -178,14 +177,10 @@ def _simulate_run(job: Job, start: Callable[[], Start], run: Loop, number: int) 
     answers = np.zeros(levels, np.int64)
     pulls = np.zeros((levels, len(job.means)), np.int64)
     arguments = (job.task, evidence, stopping, rule, job.means, noise, internal)
-    until, finished = 0, False
+    until, finished = -1, False
     while not finished and until < job.max_rounds:
         until = min(until + SLICE, job.max_rounds)
-        finished = run(*arguments, until, times, answers, pulls)
-    if not finished:
-        engine.last_look(job.task, evidence, stopping, internal, times, answers, pulls)
-    if job.max_rounds == 0:
-        run(*arguments, 0, times, answers, pulls)
+        finished = run(*arguments, until, job.max_rounds, times, answers, pulls)
     open_levels = times < 0
     stopped = ~open_levels
     steps = evidence.counts.sum()

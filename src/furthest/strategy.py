@@ -45,26 +45,38 @@ class Start(NamedTuple):
 class Strategy:
     """What to sample, what to answer, and when to stop: one word each.
 
+    Without a word on stopping it is top-wrong, the sharpest proven rule; a named threshold means
+    the GLR with it, and the GLR alone that with the threshold mixture.
+
     `options` go to the sampling rule: `Strategy("fixed", options={"weights": [0.3, 0.7]})`.
+    `stopping_options` are the masses and scales of top-wrong, which no data may have shaped.
     """
 
     sampling: str | Rule = "lebai"
     candidate: str = "instantaneous-furthest"
-    stopping: str = "glr"
-    threshold: str = "mixture"
+    stopping: str = ""
+    threshold: str = ""
     schedule: str = "every"
     tracking: str = "C"
     options: Mapping[str, Any] = field(default_factory=dict)
+    stopping_options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.sampling, Rule):
             pick(self.sampling, sampling.MODULES, "sampling rule")
+        if self.stopping == "":
+            object.__setattr__(self, "stopping", "top-wrong" if self.threshold == "" else "glr")
+        if self.threshold == "" and self.stopping != "top-wrong":
+            object.__setattr__(self, "threshold", "mixture")
         pick(self.candidate, parts.CANDIDATES, "candidate answer")
         pick(self.stopping, parts.STOPPINGS, "stopping rule")
-        pick(self.threshold, parts.THRESHOLDS, "threshold")
+        if self.threshold != "":
+            pick(self.threshold, parts.THRESHOLDS, "threshold")
         pick(self.tracking, parts.TRACKINGS, "tracking")
         parse_schedule(self.schedule)
         self.check_question("", "")
+        if self.stopping_options:
+            self._check_stopping_options()
 
     def check_question(self, notion: str, sigma: str) -> None:
         """Refuse unsound and pointless combinations; `parts` holds them as data."""
@@ -72,6 +84,17 @@ class Strategy:
         choices = {axis: getattr(self, axis) for axis in axes}
         choices |= {"sampling": self.name, "notion": notion, "sigma": sigma}
         reason = parts.conflict(choices)
+        if reason:
+            raise StrategyError(reason)
+
+    def _check_stopping_options(self) -> None:
+        from furthest.kernels.topwrong import OPTIONS, choices, flaw
+
+        if self.stopping != "top-wrong":
+            raise StrategyError(f"the stopping rule {self.stopping} has no options")
+        for name in self.stopping_options:
+            pick(name, OPTIONS, "option of top-wrong")
+        reason = flaw(*choices(self.stopping_options))
         if reason:
             raise StrategyError(reason)
 
@@ -88,9 +111,7 @@ class Strategy:
     @property
     def guarantee(self) -> str:
         """What the stopping rule guarantees, in words."""
-        return (
-            parts.STOPPINGS[self.stopping].guarantee or parts.THRESHOLDS[self.threshold].guarantee
-        )
+        return (parts.THRESHOLDS.get(self.threshold) or parts.STOPPINGS[self.stopping]).guarantee
 
     def guarantee_for(self, problem: "Problem") -> str:
         """The same for a problem: an unknown σ needs Gaussian noise."""
@@ -108,6 +129,7 @@ class Strategy:
             "schedule": self.schedule,
             "tracking": self.tracking,
             "options": dict(self.options),
+            "stopping_options": dict(self.stopping_options),
             "guarantee": self.guarantee,
         }
 
@@ -156,11 +178,12 @@ class Strategy:
     def _test(self, task: "Task", deltas: Sequence[float], sigma_known: bool) -> Callable[[], Any]:
         """How to make a fresh stopping test."""
         from furthest.kernels.judging import ELIMINATION_TEST, GAP_TEST, GLR_TEST, ByThreshold
-        from furthest.kernels.normal_gamma import Shapes, normal_gamma
-        from furthest.kernels.topwrong import top_wrong
+        from furthest.kernels.normal_gamma import normal_gamma
+        from furthest.kernels.topwrong import choices, top_wrong
 
         if self.stopping == "top-wrong":
-            return lambda: top_wrong(task, deltas, shapes=None if sigma_known else Shapes())
+            masses, scales, shapes = choices(self.stopping_options)
+            return lambda: top_wrong(task, deltas, masses, scales, None if sigma_known else shapes)
         if not sigma_known:
             return lambda: normal_gamma(task, deltas)
         kinds = {"glr": GLR_TEST, "gap": GAP_TEST, "elimination": ELIMINATION_TEST}
@@ -177,7 +200,7 @@ class Strategy:
         if "tracking" in known:
             options.setdefault("tracking", self.tracking)
         elif self.tracking != "C":
-            raise StrategyError(f"{rule.name} does not track proportions: no choice of tracking")
+            raise StrategyError(f"{rule.name} has one way to track: no choice of tracking")
         if "truth" in known:
             options["truth"] = truth
         for name in options:
@@ -195,7 +218,7 @@ def _threshold_form(
     from furthest.kernels.thresholds import GLR, MIXTURE, concentration
 
     logs = [math.log(1 / delta) for delta in deltas]
-    if name == "mixture":
+    if name in ("", "mixture"):
         return MIXTURE, 0.0, 1.0, logs
     if name == "paper":
         return GLR, 4.0, 2.0, [4 * log for log in logs]

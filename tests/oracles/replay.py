@@ -74,7 +74,7 @@ def compiled(
     out = (np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, len(means)), np.int64))
     arms, before = [], evidence.counts.copy()
     for t in range(1, rounds + 1):
-        stopped = engine.run(task, evidence, stopping, rule, means, noise, unused, t, *out)
+        stopped = engine.run(task, evidence, stopping, rule, means, noise, unused, t, -1, *out)
         assert not stopped, f"stopped at round {t}: too easy for a comparison"
         arms.append(int(np.argmax(evidence.counts - before)))
         before = evidence.counts.copy()

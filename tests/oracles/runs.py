@@ -21,6 +21,6 @@ def evidence_after(
     noise, rng = (Generator(PCG64([seed, stream])) for stream in range(2))
     means = task.arms @ problem.whiten(mu)
     outcome = np.full(1, -1), np.zeros(1, np.int64), np.zeros((1, len(means)), np.int64)
-    engine.run(task, evidence, stopping, rule, means, noise, rng, rounds, *outcome)
+    engine.run(task, evidence, stopping, rule, means, noise, rng, rounds, -1, *outcome)
     assert evidence.clock[ROUNDS] == rounds
     return evidence

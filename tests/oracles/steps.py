@@ -51,7 +51,7 @@ def steps(
     for t in range(1, rounds + 1):
         counts, sums = evidence.counts.astype(float), evidence.sums.copy()
         before = _targets(rule).copy()
-        assert not engine.run(task, evidence, stopping, rule, means, noise, unused, t, *out)
+        assert not engine.run(task, evidence, stopping, rule, means, noise, unused, t, -1, *out)
         if t > len(task.initial):
             arm = int(np.argmax(evidence.counts - counts))
             data = Data(problem.arms, problem.answers, counts, sums)

@@ -53,6 +53,7 @@ class Run:
             self.noise,
             self.internal,
             until,
+            -1,
             self.times,
             self.answers,
             self.pulls,

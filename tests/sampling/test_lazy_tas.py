@@ -8,7 +8,7 @@ from scipy.linalg import eigh
 
 import furthest as ft
 from furthest.instances import Instance
-from furthest.sampling.lazy_tas import spanning_arms
+from furthest.problem import spanning_arms
 from oracles.replay import instances
 from oracles.steps import distances, furthest, last_step, shapes, steps, value
 

@@ -15,7 +15,7 @@ from furthest.study.fold import Fold
 from furthest.study.verdict import score, verdicts
 from study.problems import ENDLESS, HARD, TWO, TWO_MU, Lab, run
 
-DEFAULT = ft.Strategy(stopping="top-wrong")
+DEFAULT = ft.Strategy()
 STRATEGIES = {
     "top-wrong": DEFAULT,
     "mixture": ft.Strategy("uniform", stopping="glr", threshold="mixture"),
@@ -25,8 +25,7 @@ STRATEGIES = {
 
 
 def question(problem, strategy=DEFAULT, delta=0.1):
-    design = tuple(problem.task.initial.tolist())
-    return Settings(problem, strategy, delta, 0, 60.0, "tag", design)
+    return Settings(problem, strategy, delta, 0, 60.0, "tag")
 
 
 def results(problem, mu, count, seed=0, sigma=1.0):

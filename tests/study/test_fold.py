@@ -9,12 +9,11 @@ from furthest.study.events import Settings
 from furthest.study.fold import Fold
 from study.problems import ENDLESS, HARD, Lab, run
 
-DEFAULT = ft.Strategy(stopping="top-wrong")
+DEFAULT = ft.Strategy()
 
 
-def settings(problem, strategy=DEFAULT, delta=0.1, seed=0, initial=None):
-    design = problem.task.initial.tolist() if initial is None else initial
-    return Settings(problem, strategy, delta, seed, 60.0, "tag", tuple(design))
+def settings(problem, strategy=DEFAULT, delta=0.1, seed=0):
+    return Settings(problem, strategy, delta, seed, 60.0, "tag")
 
 
 def simulated(question, mu, rounds):
@@ -33,7 +32,7 @@ def simulated(question, mu, rounds):
     out = (np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, len(means)), np.int64))
     for until in range(1, rounds + 1):
         before = state.evidence.counts.copy(), state.evidence.sums.copy()
-        if loop(task, *state, means, noise, internal, until, *out):
+        if loop(task, *state, means, noise, internal, until, -1, *out):
             return arms, rewards, int(out[1][0])
         arm = int(np.argmax(state.evidence.counts - before[0]))
         arms.append(arm)
@@ -46,8 +45,8 @@ def simulated(question, mu, rounds):
     [
         (HARD, DEFAULT),
         (ft.hard(notion="additive"), DEFAULT),
-        (HARD, ft.Strategy(stopping="top-wrong", schedule="sticky:bernoulli,p=0.3")),
-        (HARD, ft.Strategy(stopping="top-wrong", schedule="lazy:geometric", tracking="D")),
+        (HARD, ft.Strategy(schedule="sticky:bernoulli,p=0.3")),
+        (HARD, ft.Strategy(schedule="lazy:geometric", tracking="D")),
         (ft.random(d=3, arms=6, seed=2), DEFAULT),
     ],
     ids=["default", "additive", "bernoulli", "lazy, D-tracking", "random"],
@@ -98,7 +97,7 @@ def test_how_results_are_batched_changes_not_a_bit():
 
 def test_results_wait_for_the_design():
     """Taken in: the first result of each arm of the design, in its order; then all others."""
-    question = settings(ENDLESS, initial=[2, 0, 1])
+    question = settings(ft.Problem(np.eye(3), eps=1e-6, initial=[2, 0, 1]))
     fold = fed(question, [1, 1, 0, 1], [10.0, 11.0, 5.0, 12.0])
     assert not fold.ready
     assert fold.waiting == 4
@@ -115,7 +114,7 @@ def test_results_wait_for_the_design():
 def test_the_design_need_not_hold_every_arm():
     """K ≫ d: a small spanning set is measured first."""
     instance = ft.random(d=2, arms=30, seed=1)
-    question = settings(instance.problem, initial=[4, 17])
+    question = settings(ft.Problem(instance.problem.arms, initial=[4, 17]))
     fold = Fold(question)
     assert fold.suggest([], 2) == [4, 17]
     assert sorted(fold.suggest([4], 3)) == [4, 17, 17]

@@ -217,6 +217,8 @@ QUESTIONS = {
     "the notion": ft.Problem(np.eye(2), eps=0.5, notion="multiplicative", arm_names=["A", "B"]),
     "the arms": ft.Problem([[1, 0], [0, 2]], eps=0.5, arm_names=["A", "B"]),
     "the answers": ft.Problem(np.eye(2), np.eye(2)[::-1], eps=0.5, arm_names=["A", "B"]),
+    "the bounds": ft.Problem(np.eye(2), eps=0.5, bounds=(0, 2), arm_names=["A", "B"]),
+    "the first arms": ft.Problem(np.eye(2), eps=0.5, initial=[1, 0], arm_names=["A", "B"]),
     "the arm names": ft.Problem(np.eye(2), eps=0.5, arm_names=["A", "C"]),
 }
 
@@ -232,7 +234,7 @@ def test_the_question_cannot_be_changed(what, study):
 def test_neither_can_delta_nor_the_strategy(study):
     with pytest.raises(ChangeError, match=r"δ is 0\.1, not 0\.05"):
         ft.Study.create("a", TWO, 0.05, study._storage, exist_ok=True)
-    other = ft.Strategy("uniform", stopping="top-wrong")
+    other = ft.Strategy("uniform")
     with pytest.raises(ChangeError, match="strategy is another"):
         ft.Study.create("a", TWO, 0.1, study._storage, strategy=other, exist_ok=True)
     for name in ("delta", "problem", "settings", "strategy", "name"):

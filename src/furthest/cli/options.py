@@ -38,8 +38,18 @@ Delta = Annotated[
 ]
 Sampling = Annotated[str, typer.Option(help="Sampling rule; see `furthest rules`.")]
 Candidate = Annotated[str, typer.Option(help="Candidate answer of the stopping rule.")]
-StoppingRule = Annotated[str, typer.Option("--stopping", help="Stopping rule.")]
-ThresholdName = Annotated[str, typer.Option("--threshold", help="Threshold of the stopping rule.")]
+StoppingRule = Annotated[
+    str,
+    typer.Option(
+        "--stopping",
+        help="Stopping rule.",
+        show_default="top-wrong, or glr if a threshold is named",
+    ),
+]
+ThresholdName = Annotated[
+    str,
+    typer.Option("--threshold", help="Threshold of the GLR.", show_default="mixture, of the GLR"),
+]
 ScheduleName = Annotated[
     str, typer.Option("--schedule", help="every, sticky:GRID or lazy:GRID[,start=…,ratio=…].")
 ]
@@ -48,6 +58,12 @@ RuleOptions = Annotated[
     list[str] | None,
     typer.Option(
         "--option", help="Option of the sampling rule, as name=value.", metavar="NAME=VALUE"
+    ),
+]
+StoppingOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--stopping-option", help="Mass or scale of top-wrong, as name=value.", metavar="NAME=VALUE"
     ),
 ]
 Runs = Annotated[int, typer.Option(help="Number of runs.", min=1)]
@@ -79,9 +95,14 @@ def rule_options(pairs: list[str] | None) -> dict[str, Any]:
     for pair in pairs or []:
         name, equals, text = pair.partition("=")
         if not equals:
-            raise InputError(f"--option must be name=value, not {pair!r}")
+            raise InputError(f"an option must be name=value, not {pair!r}")
         options[name] = _value(text)
     return options
+
+
+def stopping_name(parts: dict[str, Any]) -> str:
+    """`top-wrong`, `glr mixture`."""
+    return f"{parts['stopping']} {parts['threshold']}".rstrip()
 
 
 def _value(text: str) -> Any:

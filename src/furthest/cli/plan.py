@@ -1,13 +1,25 @@
 """furthest plan: what a study will cost, before anything is measured."""
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from furthest.cli import options as o
 
 if TYPE_CHECKING:
-    from furthest.characteristic import Complexity
     from furthest.instances import Instance
     from furthest.results import Results
+
+# Under a prior, a study for which answers hardly differ is cut off here.
+PATIENCE = 100_000
+
+Spread = Annotated[
+    float | None,
+    typer.Option(
+        help="Prior: each entry of μ may be off by this standard deviation; around 0 without --mu."
+    ),
+]
 
 
 def command(
@@ -17,71 +29,111 @@ def command(
     notion: o.NotionName = None,
     sigma: o.Sigma = None,
     mu: o.Mu = None,
+    spread: Spread = None,
     sampling: o.Sampling = "lebai",
     candidate: o.Candidate = "instantaneous-furthest",
-    stopping: o.StoppingRule = "glr",
-    threshold: o.ThresholdName = "mixture",
+    stopping: o.StoppingRule = "",
+    threshold: o.ThresholdName = "",
     schedule: o.ScheduleName = "every",
     tracking: o.Tracking = "C",
     option: o.RuleOptions = None,
+    stopping_option: o.StoppingOptions = None,
     runs: o.Runs = 1000,
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
     max_rounds: o.MaxRounds = 10_000_000,
     json: o.Json = False,
 ) -> None:
-    """Foresee the number of measurements for a guessed μ, beside the limit of any strategy."""
+    """Foresee the number of measurements for a guessed μ or a prior, beside any strategy's limit.
+
+    With --spread every run draws another μ, and the limit is the median over the draws.
+    """
     from furthest.strategy import Strategy
 
     found = o.find_instance(instance, eps, notion, sigma, mu)
     strategy = Strategy(
-        sampling, candidate, stopping, threshold, schedule, tracking, o.rule_options(option)
+        sampling,
+        candidate,
+        stopping,
+        threshold,
+        schedule,
+        tracking,
+        o.rule_options(option),
+        o.rule_options(stopping_option),
     )
+    deltas = delta or [0.1, 0.01]
     with o.progress_bar(strategy.name, runs) as progress:
+        import numpy as np
+
         from furthest.characteristic import complexity
+        from furthest.planning import draw_parameters, plan
         from furthest.simulation import simulate
 
-        limit = complexity(found.problem, found.truth)
-        results = simulate(
-            found.problem,
-            found.truth,
-            strategy,
-            delta or [0.1, 0.01],
-            runs,
-            seed,
-            jobs,
-            max_rounds=max_rounds,
-            progress=progress,
-        )
+        data: dict[str, Any] = {"instance": found.name}
+        if spread is None:
+            price = complexity(found.problem, found.truth)
+            data["complexity"] = price.to_dict()
+            middle = price.T
+            results = simulate(
+                found.problem,
+                found.truth,
+                strategy,
+                deltas,
+                runs,
+                seed,
+                jobs,
+                max_rounds=max_rounds,
+                progress=progress,
+            )
+        else:
+            drawn = draw_parameters(found.problem, found.mu, spread, runs, seed)
+            results, prices = plan(
+                found.problem,
+                drawn,
+                strategy,
+                deltas,
+                seed,
+                max_rounds=min(max_rounds, PATIENCE),
+                progress=progress,
+            )
+            quartiles = [float(q) for q in np.quantile(prices, (0.25, 0.5, 0.75))]
+            data["prior"] = {"spread": spread, "T": quartiles}
+            middle = quartiles[1]
     if json:
         import json as encoder
 
-        data = {"instance": found.name, "complexity": limit.to_dict()} | results.to_dict()
+        data |= results.to_dict()
         for row in data["results"]:
-            row["limit"] = limit.measurements(row["delta"])
+            row["limit"] = middle * math.log(1 / row["delta"])
         print(encoder.dumps(data))
     else:
-        _show(found, limit, results)
+        _show(found, middle, results, spread)
 
 
-def _show(instance: "Instance", limit: "Complexity", results: "Results") -> None:
+def _show(instance: "Instance", price: float, results: "Results", spread: float | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
     o.print_problem(console, instance)
     parts = results.strategy
-    console.print(f"{parts['sampling']}, {parts['threshold']}: {parts['guarantee']}")
+    console.print(f"{parts['sampling']}, {o.stopping_name(parts)}: {parts['guarantee']}")
     table = Table("δ", "expect", "median", "5 % … 95 %", "limit T_ε ln(1/δ)", "× limit")
     for row in results.summary():
-        floor = limit.measurements(row.delta)
+        floor = price * math.log(1 / row.delta)
+        typical = row.mean if spread is None else row.median
         table.add_row(
             f"{row.delta:g}",
             f"{row.mean:.0f} ± {row.sem:.1f}",
             f"{row.median:.0f}",
             f"{row.q05:.0f} … {row.q95:.0f}",
             f"{floor:.0f}",
-            f"{row.mean / floor:.2f}" if floor > 0 else "–",
+            f"{typical / floor:.2f}" if floor > 0 else "–",
         )
     console.print(table)
-    console.print(f"[dim]if μ is as guessed: {results.runs} studies, {results.seconds:.2f} s[/dim]")
+    guess = "μ is as guessed" if spread is None else f"μ is within about {spread:g} of the guess"
+    console.print(f"[dim]if {guess}: {results.runs} studies, {results.seconds:.2f} s[/dim]")
+    unstopped = max(row.unstopped for row in results.summary())
+    if unstopped:
+        cap = int(results.stopping_times.max())
+        console.print(f"[yellow]{unstopped} studies were cut off at {cap} measurements[/yellow]")

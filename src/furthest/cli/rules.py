@@ -1,7 +1,9 @@
 """furthest rules: the parts of a strategy, each with its source and its guarantee."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from furthest import parts, sampling
 from furthest.cli import options as o
@@ -32,8 +34,49 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     return {"sampling": described, **others}
 
 
-def command(json: o.Json = False) -> None:
+def columns(axis: str) -> dict[str, str]:
+    """What is shown of the parts of one axis: heading and key."""
+    if axis == "sampling":
+        return {"source": "source", "optimality": "optimality", "depends on δ": "depends_on_delta"}
+    shown = {"what": "what", "source": "source"}
+    return shown | ({"guarantee": "guarantee"} if axis in ("stopping", "threshold") else {})
+
+
+def _text(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def markdown() -> str:
+    """The catalogue as docs/rules.md holds it."""
+    lines = ["# The parts of a strategy", "", "Made by `furthest rules --markdown`.", ""]
+    for axis, entries in catalogue().items():
+        shown = columns(axis)
+        lines += [
+            f"## {axis}",
+            "",
+            f"| name | {' | '.join(shown)} |",
+            "|---" * (len(shown) + 1) + "|",
+        ]
+        for entry in entries:
+            cells = [f"`{entry['name']}`", *(_text(entry[key]) for key in shown.values())]
+            lines.append(f"| {' | '.join(cells)} |")
+        lines.append("")
+    lines += ["## Refused combinations", ""]
+    for conflict in parts.CONFLICTS:
+        where = ", ".join(f"{axis} {' or '.join(own)}" for axis, own in conflict.where.items())
+        lines.append(f"- {where}: {conflict.reason}.")
+    lines.append(f"- {parts.ELIMINATION}.")
+    return "\n".join(lines) + "\n"
+
+
+def command(
+    json: o.Json = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="As the docs hold it.")] = False,
+) -> None:
     """List the parts of a strategy, each with its source and its guarantee."""
+    if as_markdown:
+        print(markdown(), end="")
+        return
     data = catalogue()
     if json:
         import json as encoder
@@ -44,16 +87,9 @@ def command(json: o.Json = False) -> None:
     from rich.table import Table
 
     console = Console()
-    table = Table("--sampling", "source", "optimality", "depends on δ", title="Sampling rules")
-    for rule in data["sampling"]:
-        depends = "yes" if rule["depends_on_delta"] else "no"
-        table.add_row(rule["name"], rule["source"], rule["optimality"], depends)
-    console.print(table)
-    for axis in AXES:
-        table = Table(f"--{axis}" if axis != "grid" else "GRID", "what", "source")
-        if axis == "threshold":
-            table.add_column("guarantee")
-        for part in data[axis]:
-            extra = [part["guarantee"]] if axis == "threshold" else []
-            table.add_row(part["name"], part["what"], part["source"], *extra)
+    for axis, entries in data.items():
+        shown = columns(axis)
+        table = Table("GRID" if axis == "grid" else f"--{axis}", *shown)
+        for entry in entries:
+            table.add_row(entry["name"], *(_text(entry[key]) for key in shown.values()))
         console.print(table)

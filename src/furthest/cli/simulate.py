@@ -24,11 +24,12 @@ def command(
     mu: o.Mu = None,
     sampling: o.Sampling = "lebai",
     candidate: o.Candidate = "instantaneous-furthest",
-    stopping: o.StoppingRule = "glr",
-    threshold: o.ThresholdName = "mixture",
+    stopping: o.StoppingRule = "",
+    threshold: o.ThresholdName = "",
     schedule: o.ScheduleName = "every",
     tracking: o.Tracking = "C",
     option: o.RuleOptions = None,
+    stopping_option: o.StoppingOptions = None,
     runs: o.Runs = 1000,
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
@@ -42,9 +43,19 @@ def command(
 
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise InputError(f"--out must end in .csv or .parquet, not {out.name!r}")
+    if out is not None:
+        # A folder that cannot be made shows now, not after the simulation.
+        out.parent.mkdir(parents=True, exist_ok=True)
     found = o.find_instance(instance, eps, notion, sigma, mu)
     strategy = Strategy(
-        sampling, candidate, stopping, threshold, schedule, tracking, o.rule_options(option)
+        sampling,
+        candidate,
+        stopping,
+        threshold,
+        schedule,
+        tracking,
+        o.rule_options(option),
+        o.rule_options(stopping_option),
     )
     from furthest.simulation import simulate
 
@@ -78,7 +89,7 @@ def _show(instance: "Instance", results: "Results") -> None:
     problem, parts = instance.problem, results.strategy
     o.print_problem(console, instance)
     console.print(
-        f"{parts['sampling']}, candidate {parts['candidate']}, threshold {parts['threshold']}: "
+        f"{parts['sampling']}, candidate {parts['candidate']}, stopping {o.stopping_name(parts)}: "
         f"{parts['guarantee']}"
     )
     table = Table("δ", "mean ± s.e.", "median", "5 % … 95 %", "errors", "unstopped")

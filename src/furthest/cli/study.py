@@ -52,11 +52,12 @@ def create(
     sigma: o.Sigma = None,
     sampling: o.Sampling = "lebai",
     candidate: o.Candidate = "instantaneous-furthest",
-    stopping: o.StoppingRule = "top-wrong",
-    threshold: o.ThresholdName = "mixture",
+    stopping: o.StoppingRule = "",
+    threshold: o.ThresholdName = "",
     schedule: o.ScheduleName = "every",
     tracking: o.Tracking = "C",
     option: o.RuleOptions = None,
+    stopping_option: o.StoppingOptions = None,
     seed: o.Seed = 0,
     lease: Annotated[
         float, typer.Option(help="Seconds after which an ask is no longer waited for.")
@@ -70,16 +71,23 @@ def create(
 
     found = o.find_instance(instance, eps, notion, sigma, None)
     strategy = Strategy(
-        sampling, candidate, stopping, threshold, schedule, tracking, o.rule_options(option)
+        sampling,
+        candidate,
+        stopping,
+        threshold,
+        schedule,
+        tracking,
+        o.rule_options(option),
+        o.rule_options(stopping_option),
     )
     with o.compilation("study"):
         study = Study.create(
             name, found.problem, delta, storage, strategy=strategy, seed=seed, lease=lease
         )
     if json:
-        _print({"name": name, "storage": storage, "initial": list(study.settings.initial)})
+        _print({"name": name, "storage": storage, "initial": list(study.problem.initial)})
     else:
-        design = len(study.settings.initial)
+        design = len(study.problem.initial)
         print(f"created {name}; the first {design} measurements are a fixed design")
 
 

@@ -9,20 +9,12 @@ a scale. So the weights w and multipliers q of an old solve certify, for ANY lat
 
 at the cost of O(Z) operations and no linear algebra. A round solves again, from a warm start,
 only while these brackets leave the winner open.
-
-The solver is called through its address. Linked in the usual way, it would be optimised once more
-in every kernel that asks for the furthest answer, at several seconds each.
 """
 
-import functools
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from furthest.kernels import design
 from furthest.kernels.design import (
@@ -36,13 +28,11 @@ from furthest.kernels.design import (
     WARM,
     Workspace,
 )
-from furthest.kernels.jit import kernel, spliced
+from furthest.kernels.jit import Apart, kernel, spliced
 from furthest.kernels.linalg import Counts, Matrix, Vector
 
-# Numba is not typed throughout.
-_numba: Any = numba
-_types: Any = types
-_cgutils: Any = cgutils
+_OPTIMUM = Apart(design.optimum)
+_optimum_at = _OPTIMUM.caller()
 
 # Relative gap of a solve that settles the contest early, and at which values count as tied.
 EARLY = 1e-2
@@ -77,6 +67,7 @@ class Oracle(NamedTuple):
 
 def oracle(arms: int, answers: int, dimension: int) -> Oracle:
     """Room for problems of that many arms and answers. Untouched rows cost no memory."""
+    work = design.workspace(arms, answers, dimension)
     return Oracle(
         weights=np.zeros((answers, arms)),
         nearness=np.zeros((answers, answers)),
@@ -88,47 +79,9 @@ def oracle(arms: int, answers: int, dimension: int) -> Oracle:
         known=np.zeros(answers, dtype=np.int64),
         candidates=np.zeros(answers, dtype=np.int64),
         statistics=np.zeros(3, dtype=np.int64),
-        work=design.workspace(arms, answers, dimension),
-        solver=np.array([_solver_address()]),
+        work=work,
+        solver=np.array([_OPTIMUM.address(work, 1, 1)]),
     )
-
-
-@functools.cache
-def _solver_address() -> int:
-    """Where `design.optimum` is in this process, compiled or loaded from the cache."""
-    if _numba.config.DISABLE_JIT:
-        return 0
-    compiled = cast("Any", design.optimum)
-    signature = (_numba.typeof(design.workspace(1, 2, 1)), _types.int64, _types.int64)
-    compiled.compile(signature)
-    found = compiled.overloads[signature]
-    return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
-
-
-def _optimum_typed(_: Any, address: Any, work: Any, k: Any, n: Any) -> Any:
-    """Signature and code of `_optimum_at`: a call with Numba's own calling convention."""
-    result = _types.Tuple((_types.float64, _types.float64, _types.int64))
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        convention, arguments = context.call_conv, signature.args[1:]
-        function = convention.get_function_type(result, arguments)
-        pointer = builder.inttoptr(values[0], function.as_pointer())
-        status, returned = convention.call_function(builder, pointer, result, arguments, values[1:])
-        with _cgutils.if_unlikely(builder, status.is_error):
-            convention.return_status_propagate(builder, status)
-        return returned
-
-    return result(address, work, k, n), generate
-
-
-def _optimum_interpreted(_: int, work: Workspace, k: int, n: int) -> tuple[float, float, int]:
-    return design.optimum(work, k, n)
-
-
-_optimum_at = cast(
-    "Callable[[int, Workspace, int, int], tuple[float, float, int]]",
-    _optimum_interpreted if _numba.config.DISABLE_JIT else intrinsic(_optimum_typed),
-)
 
 
 @kernel
@@ -206,7 +159,7 @@ def _refine(
             margin = values[z] - c * values[index[i]] + e
             multiplier = oracle.centred_multipliers[z, index[i]]
             point[CENTRED, k + i] = multiplier / margin / margin
-    lower, upper, steps = _optimum_at(oracle.solver[0], oracle.work, k, n)
+    lower, upper, steps = _optimum_at(oracle.solver[0], (oracle.work, k, n))
     for i in range(n):
         x = index[i]
         margin = values[z] - c * values[x] + e

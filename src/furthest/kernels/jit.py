@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
-from numba import types
+from numba.core import cgutils, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.extending import intrinsic
 
-# Numba's types do not know the options that begin with an underscore.
+# Numba's types do not know the options that begin with an underscore, and much else.
 _njit: Any = numba.njit
 _config: Any = numba.config
+_typeof: Any = numba.typeof
+_types: Any = types
+_cgutils: Any = cgutils
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -118,3 +122,52 @@ def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
         # Numba has no public way to choose the cache of one function.
         dispatcher._cache = _PackageCache(function)
     return cast("Callable[P, R]", dispatcher)
+
+
+class Apart:
+    """A large kernel that is compiled once and called through its address.
+
+    Linked in the usual way it would be optimised once more in every kernel above it, at several
+    seconds each. Its callers carry the address, which is another one in every process, in an array
+    of integers; a NamedTuple of arguments is handed over at each call, so it must be worth a call.
+    """
+
+    def __init__(self, compiled: Callable[..., Any]) -> None:
+        self._kernel: Any = compiled
+        self._arguments: Any = None  # their types, and where the kernel for them is
+        self._address = 0
+
+    def address(self, *examples: Any) -> int:
+        """Where the kernel is, compiled or loaded; the first examples settle the types."""
+        if self._arguments is None and not _config.DISABLE_JIT:
+            self._arguments = tuple(_typeof(example) for example in examples)
+            self._kernel.compile(self._arguments)
+            found = self._kernel.overloads[self._arguments]
+            name = found.fndesc.llvm_func_name
+            self._address = int(found.library.get_pointer_to_function(name))
+        return self._address
+
+    def caller(self) -> Callable[..., Any]:
+        """A function for kernels: (address, tuple of all arguments) → what the kernel returns."""
+        if _config.DISABLE_JIT:
+            return lambda _, arguments: self._kernel(*arguments)
+        return cast("Callable[..., Any]", intrinsic(self._typed))
+
+    def _typed(self, _: Any, address: Any, arguments: Any) -> Any:
+        """Signature and code of a call by Numba's own calling convention."""
+        if tuple(arguments) != self._arguments:
+            raise TypeError(f"{self._kernel.__name__} is at no address for {arguments}")
+        result = self._kernel.overloads[self._arguments].signature.return_type
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            convention, kinds = context.call_conv, tuple(arguments)
+            pointer = builder.inttoptr(
+                values[0], convention.get_function_type(result, kinds).as_pointer()
+            )
+            unpacked = _cgutils.unpack_tuple(builder, values[1], len(kinds))
+            status, returned = convention.call_function(builder, pointer, result, kinds, unpacked)
+            with _cgutils.if_unlikely(builder, status.is_error):
+                convention.return_status_propagate(builder, status)
+            return returned
+
+        return result(address, arguments), generate

@@ -77,17 +77,28 @@ def concentration(x: float) -> float:
 
 @inlined
 def required(rule: Threshold, rounds: int, level: int) -> float:
-    """What the statistic must exceed after `rounds` measurements."""
+    """What the statistic must exceed after `rounds` measurements.
+
+    Fewer rounds than arms: n·ln(4 + ln(t/n)) over the n ≤ t arms pulled is at most K·ln 4.
+    """
     if rule.slope == 0.0:
         return rule.offsets[level]
-    return rule.slope * math.log(4.0 + math.log(rounds / rule.scale)) + rule.offsets[level]
+    per_arm = max(rounds / rule.scale, 1.0)
+    return rule.slope * math.log(4.0 + math.log(per_arm)) + rule.offsets[level]
 
 
 @kernel
 def width(rule: Threshold, rounds: int, level: int) -> float:
-    """The threshold on the scale of the GLR statistic, for rules that use it as a width."""
+    """The threshold on the scale of the GLR statistic, for rules that use it as a width.
+
+    An e-value has none. Sampling rules that want one get the squared radius of the first scale's
+    ellipsoid where all directions are known equally well, V = t·I.
+    """
     if rule.kind == MIXTURE:
-        return 2.0 * rule.offsets[level] + rule.floor[0]
+        kappa, d = rule.kappas[0], rule.factor.shape[0]
+        volume = d * math.log1p(rounds / kappa)
+        scales = rule.kappas.shape[0]
+        return (1.0 + kappa / rounds) * (2.0 * (rule.offsets[level] + math.log(scales)) + volume)
     return required(rule, rounds, level)
 
 

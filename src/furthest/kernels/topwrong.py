@@ -11,14 +11,14 @@ I_y = yᵀJy. B is kept as the drift D = B − t·I, so that nothing cancels.
 """
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from furthest.kernels.alternatives import SAME
 from furthest.kernels.evidence import READY, ROUNDS, Evidence
-from furthest.kernels.jit import inlined, kernel, spliced
+from furthest.kernels.jit import Apart, inlined, kernel, spliced
 from furthest.kernels.linalg import (
     Counts,
     Matrix,
@@ -46,6 +46,7 @@ CORRECTION = 1.0
 
 # Positions in TopWrong.clock.
 STARTED = 0  # 1 once the initial design is folded in
+TESTER = 1  # address of the compiled test
 
 # Positions in TopWrong.residual.
 RSS = 0  # residual sum of squares at the estimate
@@ -99,7 +100,7 @@ class TopWrong(NamedTuple):
     Few arrays with named rows: every array of a NamedTuple costs compilation time at every call.
     """
 
-    clock: Counts  # (1,) see the positions above
+    clock: Counts  # (2,) see the positions above
     drift: Matrix  # (d, d) D = B − t·I
     spread: Matrix  # (d, d) J
     total: Vector  # (d,) τ
@@ -142,8 +143,8 @@ def top_wrong(
     answers, d = task.answers.shape
     kappas = d * np.array(scales.ellipsoids, float)
     priors = shapes or Shapes((), ())
-    return TopWrong(
-        clock=np.zeros(1, np.int64),
+    state = TopWrong(
+        clock=np.zeros(2, np.int64),
         drift=np.zeros((d, d)),
         spread=np.zeros((d, d)),
         total=np.zeros(d),
@@ -158,6 +159,10 @@ def top_wrong(
         factor=np.zeros((d, d)),
         work=np.zeros((d, d)),
     )
+    square = state.factor
+    example = Case(square, 1.0, 0.0, 1.0, state.total, square, square)
+    state.clock[TESTER] = _TEST.address(state, example, state.total, square, 0, 0)
+    return state
 
 
 def _required(deltas: Sequence[float], bystanders: int, masses: Masses, ellipsoids: int) -> Matrix:
@@ -171,6 +176,32 @@ def _required(deltas: Sequence[float], bystanders: int, masses: Masses, ellipsoi
     ]
     radius = 2.0 * (logs + math.log(ellipsoids / masses.ellipsoid))
     return np.array([radius, logs - math.log(first), logs + prices[0], logs + prices[1]])
+
+
+# Names under which users know the fields of Masses, Scales and Shapes.
+OPTIONS: dict[str, tuple[type, str]] = {
+    "ellipsoid": (Masses, "ellipsoid"),
+    "summed": (Masses, "summed"),
+    "fallback": (Masses, "fallback"),
+    "directions": (Scales, "directions"),
+    "direction_weights": (Scales, "weights"),
+    "ellipsoids": (Scales, "ellipsoids"),
+    "shapes": (Shapes, "shapes"),
+    "shape_weights": (Shapes, "weights"),
+}
+
+
+def choices(options: Mapping[str, Any]) -> tuple[Masses, Scales, Shapes]:
+    """Masses, scales and shapes with these options; NaN stands for what is no number."""
+    given: dict[type, dict[str, Any]] = {Masses: {}, Scales: {}, Shapes: {}}
+    for name, value in options.items():
+        kind, own = OPTIONS[name]
+        try:
+            numbers = np.asarray(value, float)
+        except (TypeError, ValueError):
+            numbers = np.array(np.nan)
+        given[kind][own] = float(numbers.flat[0]) if kind is Masses else tuple(numbers.ravel())
+    return Masses(**given[Masses]), Scales(**given[Scales]), Shapes(**given[Shapes])
 
 
 def flaw(masses: Masses, scales: Scales, shapes: Shapes | None = None) -> str:
@@ -253,7 +284,8 @@ def _fold(state: TopWrong, a: Vector, inverse: Matrix, rounds: float, reward: fl
 @spliced
 def met(state: TopWrong, task: Task, evidence: Evidence, z: int, level: int) -> bool:
     """Whether the test accepts answer z at this confidence level."""
-    return _accepts(state, case(task, evidence), evidence.estimate, evidence.matrix, z, level)
+    arguments = (state, case(task, evidence), evidence.estimate, evidence.matrix, z, level)
+    return _accepts_at(state.clock[TESTER], arguments)
 
 
 @spliced
@@ -293,6 +325,10 @@ def _accepts(
         if not _pass(state, case, z, level, first_x, last_x, first_other, last_other):
             return False
     return True
+
+
+_TEST = Apart(_accepts)
+_accepts_at = _TEST.caller()
 
 
 @kernel

@@ -37,6 +37,25 @@ def track(
 
 
 @inlined
+def catch_up(counts: Counts, cumulative: Vector, rounds: int) -> bool:
+    """Let the arms that fall behind √t − K/2 share this round; whether there are any.
+
+    Forced exploration of Garivier & Kaufmann (2016).
+    """
+    arms = counts.shape[0]
+    least = math.sqrt(rounds) - 0.5 * arms
+    behind = 0
+    for a in range(arms):
+        if counts[a] <= least:
+            behind += 1
+    if behind > 0:
+        for a in range(arms):
+            if counts[a] <= least:
+                cumulative[a] += 1.0 / behind
+    return behind > 0
+
+
+@inlined
 def explore(weights: Vector, share: float, out: Vector) -> None:
     """Forced exploration: out = share/K + (1 − share)·w."""
     arms = weights.shape[0]

@@ -21,7 +21,7 @@ class Dkm(NamedTuple):
     """The state of the game."""
 
     game: GreedyGame
-    widths: Vector  # (K,) 1/N_a
+    widths: Vector  # (K,) 1/max(N_a, 1)
 
 
 def start(task: Task) -> Dkm:
@@ -31,9 +31,9 @@ def start(task: Task) -> Dkm:
 
 @inlined
 def choose(rule: Dkm, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """One round of the game, with slack 2 ln t / N_a."""
+    """One round of the game, with slack 2 ln t / N_a; an arm without a pull counts as with one."""
     for a in range(rule.widths.shape[0]):
-        rule.widths[a] = 1.0 / evidence.counts[a]
+        rule.widths[a] = 1.0 / max(evidence.counts[a], 1)
     return play(rule.game, task, evidence, rule.widths)
 
 

@@ -10,7 +10,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import qr
 
 from furthest.errors import StrategyError
 from furthest.kernels.evidence import ROUNDS, Evidence
@@ -21,6 +20,7 @@ from furthest.kernels.linalg import Counts, Matrix, Vector, cholesky
 from furthest.kernels.stopping import Stopping
 from furthest.kernels.task import Task
 from furthest.kernels.tracking import most_behind
+from furthest.problem import spanning_arms
 from furthest.sampling.rule import Rule
 
 # Positions in LazyTas.state.
@@ -59,12 +59,6 @@ def start(task: Task, *, ratio: float = 0.2, gap: float = 1e-3) -> LazyTas:
         state=np.zeros(3, np.int64),
         factor=np.zeros((d, d)),
     )
-
-
-def spanning_arms(arms: Matrix) -> Counts:
-    """d arms that span: the pivots of a QR decomposition, each the furthest from those before."""
-    _, pivots = qr(arms.T, mode="r", pivoting=True)
-    return np.asarray(pivots[: arms.shape[1]], np.int64)
 
 
 @inlined

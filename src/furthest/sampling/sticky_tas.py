@@ -34,7 +34,7 @@ from furthest.kernels.linalg import (
 )
 from furthest.kernels.stopping import Stopping
 from furthest.kernels.task import Task
-from furthest.kernels.tracking import most_behind
+from furthest.kernels.tracking import catch_up, most_behind
 from furthest.sampling.rule import Rule
 
 
@@ -100,20 +100,9 @@ def _directions(count: int, d: int) -> Matrix:
 @inlined
 def choose(rule: StickyTas, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """C-tracking of the first answer's proportions; arms behind √t − K/2 are explored first."""
-    cumulative = rule.cumulative
-    arms = cumulative.shape[0]
-    least = math.sqrt(evidence.clock[ROUNDS]) - 0.5 * arms
-    behind = 0
-    for a in range(arms):
-        if evidence.counts[a] <= least:
-            behind += 1
-    if behind > 0:
-        for a in range(arms):
-            if evidence.counts[a] <= least:
-                cumulative[a] += 1.0 / behind
-    else:
+    if not catch_up(evidence.counts, rule.cumulative, evidence.clock[ROUNDS]):
         _follow_first_answer(rule, task, evidence)
-    return most_behind(evidence.counts, cumulative, 1.0)
+    return most_behind(evidence.counts, rule.cumulative, 1.0)
 
 
 @inlined

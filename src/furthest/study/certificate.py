@@ -8,14 +8,13 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from furthest import __version__
 from furthest.errors import VerificationError
+from furthest.residuals import check
 from furthest.study.events import Event, Settings, columns, problem_data
 from furthest.study.fold import Fold
 from furthest.study.ledger import Ledger
@@ -221,10 +220,7 @@ def _warnings(
             f"{len(failed)} measurement{'s' if len(failed) > 1 else ''} failed: if failing depends "
             "on the reward, the guarantee is void"
         )
-    if find_spec("furthest.residuals") is not None:
-        check = import_module("furthest.residuals").check
-        found += check(settings.problem, *columns(results))
-    return tuple(found)
+    return (*found, *check(settings.problem, *columns(results)))
 
 
 def digest(events: Sequence[Event]) -> str:

@@ -60,7 +60,6 @@ class Settings:
     seed: int
     lease: float  # seconds after which an ask is no longer waited for
     tag: str  # in front of every trial's number: ids of two studies never meet
-    initial: tuple[int, ...]  # the arms measured first, as the task had them at creation
 
     def encode(self) -> str:
         """As the text of the created event."""
@@ -73,7 +72,6 @@ class Settings:
                 "seed": self.seed,
                 "lease": self.lease,
                 "tag": self.tag,
-                "initial": list(self.initial),
                 "strategy": strategy,
                 "problem": problem_data(self.problem),
             }
@@ -95,7 +93,6 @@ class Settings:
             seed=data["seed"],
             lease=data["lease"],
             tag=data["tag"],
-            initial=tuple(data["initial"]),
         )
 
     def differences(self, other: "Settings") -> list[str]:
@@ -110,8 +107,8 @@ class Settings:
             if mine != yours:
                 found.append(f"{name} is {mine}, not {yours}")
         found += [
-            f"the {name.replace('_', ' ')} are others"
-            for name in ("arms", "answers", "arm_names", "answer_names")
+            f"the {name.replace('_', ' ').replace('initial', 'first arms')} are others"
+            for name in ("arms", "answers", "arm_names", "answer_names", "bounds", "initial")
             if not np.array_equal(getattr(self.problem, name), getattr(other.problem, name))
         ]
         if self.strategy.describe() != other.strategy.describe():
@@ -132,8 +129,10 @@ def problem_data(problem: Problem) -> dict[str, Any]:
         "eps": problem.eps,
         "notion": problem.notion,
         "sigma": problem.sigma,
+        "bounds": problem.bounds,
         "arm_names": list(problem.arm_names),
         "answer_names": list(problem.answer_names),
+        "initial": list(problem.initial),
     }
 
 
@@ -149,7 +148,7 @@ def storable(strategy: Strategy) -> Strategy:
             f"own, by name, not the object {strategy.name!r}"
         )
     try:
-        json.dumps(dict(strategy.options))
+        json.dumps([dict(strategy.options), dict(strategy.stopping_options)])
     except TypeError:
         raise StrategyError("the options of a study's strategy must be plain data") from None
     return strategy

@@ -12,7 +12,6 @@ from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import NDArray
 
 from furthest.kernels.judging import ANSWER
-from furthest.kernels.task import Task
 from furthest.loops import replay_for
 from furthest.strategy import Start
 from furthest.study.events import Settings
@@ -27,7 +26,8 @@ class Fold:
     def __init__(self, settings: Settings, unit: float | None = None) -> None:
         problem, strategy = settings.problem, settings.strategy
         self.unit = problem.unit if unit is None else unit
-        self.task = _task(settings, self.unit)
+        task = problem.task
+        self.task = task._replace(e=task.e * (problem.unit / self.unit))
         self.start = strategy.prepare(
             self.task, (settings.delta,), sigma_known=problem.sigma is not None
         )
@@ -128,13 +128,6 @@ class Fold:
             have[arm] += 1
             suggested.append(arm)
         return suggested
-
-
-def _task(settings: Settings, unit: float) -> Task:
-    """The problem's task with the initial design as it was when the study was created."""
-    task = settings.problem.task
-    scale = settings.problem.unit / unit
-    return task._replace(e=task.e * scale, initial=np.array(settings.initial, np.int64))
 
 
 def copied(state: Any) -> Any:

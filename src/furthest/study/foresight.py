@@ -78,7 +78,7 @@ def _continue(fold: Fold, run: Loop, means: Any, rng: Generator) -> int:
     begun = int(state.evidence.clock[ROUNDS])
     out = (np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, len(means)), np.int64))
     for until in range(begun + SLICE, begun + HORIZON + 1, SLICE):
-        if run(fold.task, *state, means, rng, rng, until, *out):
+        if run(fold.task, *state, means, rng, rng, until, -1, *out):
             break
     return int(state.evidence.clock[ROUNDS]) - begun
 

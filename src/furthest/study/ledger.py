@@ -148,6 +148,12 @@ class Ledger:
             raise ValueRefusedError(f"a result must be finite, not {number}")
         if abs(number) > LARGEST * self.settings.problem.unit:
             raise ValueRefusedError(f"a result of {number:g} cannot be meant")
+        bounds = self.settings.problem.bounds
+        if bounds is not None and not bounds[0] <= number <= bounds[1]:
+            raise ValueRefusedError(
+                f"a result of {number:g} is outside the bounds [{bounds[0]:g}, {bounds[1]:g}], on "
+                "which the guarantee rests"
+            )
         return number
 
 

@@ -329,7 +329,7 @@ class Study:
 def _settings(
     problem: Problem, delta: float, strategy: Strategy | None, seed: int, lease: float
 ) -> Settings:
-    strategy = storable(strategy or Strategy(stopping="top-wrong"))
+    strategy = storable(strategy or Strategy())
     try:
         level, seconds, number = float(delta), float(lease), int(seed)
     except (TypeError, ValueError):
@@ -351,7 +351,6 @@ def _settings(
         seed=number,
         lease=seconds,
         tag=secrets.token_hex(2),
-        initial=tuple(problem.task.initial.tolist()),
     )
 
 

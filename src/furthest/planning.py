@@ -1,0 +1,83 @@
+"""What a study will cost before anything is measured, when μ is known only as a prior."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from furthest.characteristic import complexity
+from furthest.errors import ParameterError
+from furthest.problem import Problem
+from furthest.results import Results
+from furthest.simulation import Advance, simulate
+
+if TYPE_CHECKING:
+    from furthest.strategy import Strategy
+
+# T_ε to a per mille: the spread between the draws is far larger.
+GAP = 1e-3
+
+# Draws of μ without a positive value, one after the other, before the prior is refused.
+PATIENCE = 1000
+
+
+def draw_parameters(
+    problem: Problem, centre: ArrayLike | None, spread: float, draws: int, seed: int = 0
+) -> NDArray[np.float64]:
+    """`draws` parameters from N(centre, spread²·I); the centre is 0 unless given.
+
+    The multiplicative notion is about a positive best value: other draws are drawn again.
+    """
+    dimension = problem.arms.shape[1]
+    middle = np.zeros(dimension) if centre is None else problem.parameter(centre)
+    if not 0 < spread < np.inf:
+        raise ParameterError(f"the spread of μ must be positive, not {spread:g}")
+    rng = np.random.default_rng(seed)
+    found: list[NDArray[np.float64]] = []
+    refused = 0
+    while len(found) < draws:
+        mu = middle + spread * rng.standard_normal(dimension)
+        if problem.notion == "additive" or (problem.answers @ mu).max() > 0:
+            found.append(mu)
+            refused = 0
+            continue
+        refused += 1
+        if refused == PATIENCE:
+            raise ParameterError(
+                "no μ of this prior has an answer of positive value: the multiplicative notion "
+                "needs one"
+            )
+    return np.array(found)
+
+
+def plan(
+    problem: Problem,
+    parameters: NDArray[np.float64],
+    strategy: "Strategy",
+    deltas: Sequence[float],
+    seed: int = 0,
+    *,
+    max_rounds: int,
+    progress: Advance | None = None,
+) -> tuple[Results, NDArray[np.float64]]:
+    """One simulated study for each parameter, and T_ε of each.
+
+    A draw under which the answers hardly differ can take very long: `max_rounds` cuts it off.
+    """
+    studies, prices = [], []
+    for number, mu in enumerate(parameters):
+        prices.append(complexity(problem, mu, GAP).T)
+        studies.append(
+            simulate(problem, mu, strategy, deltas, 1, seed + number, max_rounds=max_rounds)
+        )
+        if progress is not None:
+            progress(1)
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(study, name) for study in studies], axis=1)
+        for name in ("stopping_times", "answers", "pulls", "stopped", "correct")
+    }
+    columns["steps"] = sum(study.steps for study in studies)
+    columns["seconds"] = sum(study.seconds for study in studies)
+    return replace(studies[0], **columns), np.array(prices)

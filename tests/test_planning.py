@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+
+import furthest as ft
+from furthest import planning
+from furthest.errors import ParameterError
+
+
+def test_draws_are_around_the_guess_and_have_a_positive_value():
+    additive = ft.Problem(np.eye(2))
+    drawn = planning.draw_parameters(additive, [5, -1], 0.5, 4000)
+    assert drawn.mean(axis=0) == pytest.approx([5, -1], abs=0.05)
+    assert drawn.std(axis=0) == pytest.approx([0.5, 0.5], abs=0.05)
+    multiplicative = ft.Problem(np.eye(2), notion="multiplicative")
+    drawn = planning.draw_parameters(multiplicative, None, 1.0, 500)
+    assert (drawn.max(axis=1) > 0).all()
+    assert (drawn.min(axis=1) < 0).any()
+    with pytest.raises(ParameterError, match="positive value"):
+        planning.draw_parameters(multiplicative, [-50, -50], 1.0, 1)
+    for spread in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(ParameterError, match="spread"):
+            planning.draw_parameters(additive, None, spread, 1)
+
+
+def test_a_plan_is_one_study_per_draw():
+    problem = ft.Problem(np.eye(3), eps=0.5)
+    strategy = ft.Strategy(threshold="mixture")
+    drawn = planning.draw_parameters(problem, [2, 0, 0], 0.3, 12, seed=4)
+    seen = []
+    results, prices = planning.plan(
+        problem, drawn, strategy, [0.1, 0.01], 4, max_rounds=10_000, progress=seen.append
+    )
+    assert results.stopping_times.shape == (2, 12)
+    assert results.pulls.shape == (2, 12, 3)
+    assert sum(seen) == results.runs == 12
+    assert prices[7] == pytest.approx(ft.complexity(problem, drawn[7]).T, rel=2e-3)
+    alone = ft.simulate(problem, drawn[7], strategy, [0.1, 0.01], 1, 4 + 7)
+    assert (results.stopping_times[:, 7] == alone.stopping_times[:, 0]).all()
