@@ -338,3 +338,39 @@ def test_the_storage_of_the_environment(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ft.Study.create("a", HARD.problem)
     assert (tmp_path / "furthest.db").exists()
+
+
+def test_values_outside_the_bounds_are_refused(sqlite_url):
+    """σ was derived from them."""
+    problem = ft.Problem(np.eye(2), bounds=(0, 1))
+    study = ft.Study.create("a", problem, 0.1, sqlite_url)
+    trial = study.ask()
+    for value in (-0.01, 1.5):
+        with pytest.raises(ValueRefusedError, match=r"outside the bounds \[0, 1\]"):
+            study.tell(trial.id, value)
+    study.tell(trial.id, 1)
+    assert ft.Study.load("a", sqlite_url).problem.bounds == (0, 1)
+
+
+def test_many_arms_begin_with_a_few(sqlite_url):
+    """K ≫ d: three factors of nine levels are 729 combinations, but 25 parameters."""
+    levels = list(range(9))
+    problem = ft.Problem.factorial({"x": levels, "y": levels, "z": levels}, eps=0.5)
+    study = ft.Study.create("a", problem, 0.1, sqlite_url)
+    first = study.ask(25)
+    assert len({trial.arm for trial in first}) == 25
+    assert all(trial.name.startswith("x=") for trial in first)
+    for trial in first:
+        study.tell(trial.id, 0.5)
+    assert study.status().waiting == 0
+    assert study.status().statistic is not None
+
+
+def test_a_model_that_does_not_fit_is_noticed(sqlite_url):
+    """The value of the third arm is not the sum of the other two."""
+    problem = ft.Problem([[1, 0], [0, 1], [1, 1]], eps=1e-3, sigma=0.1)
+    study = ft.Study.create("a", problem, 0.1, sqlite_url)
+    rng = np.random.default_rng(0)
+    for arm in [0, 1, 2] * 10:
+        study.add(arm, (1.0, 1.0, 0.0)[arm] + 0.1 * rng.standard_normal())
+    assert len(study.status().warnings) == 1
