@@ -161,4 +161,4 @@ def test_postgres(postgres_url):
 
 @pytest.mark.slow
 def test_long_sequences(url):
-    play(url, 100, 60)
+    play(url, 40, 50)

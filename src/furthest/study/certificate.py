@@ -100,18 +100,14 @@ class Status:
         return data
 
 
-def status(
-    name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate | None = None
-) -> Status:
-    """Where the study stands, by its log; `proof` is its certificate if that is known already."""
+def status(name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate | None) -> Status:
+    """Where the study stands, by its log; `proof` is its certificate, once it has stopped."""
     settings = ledger.settings
     known = fold.ready
     mark = score(fold.task, fold.state, fold.answer, settings.delta) if known else None
     answer = fold.answer if known else None
     answer_name = settings.problem.answer_names[fold.answer] if known else None
     arms, _ = columns(ledger.measured)
-    if fold.stopped and proof is None:
-        proof = certificate(name, ledger, fold)
     failed = list(ledger.failed.values())
     return Status(
         name=name,
@@ -132,8 +128,8 @@ def status(
     )
 
 
-def certificate(name: str, ledger: Ledger, fold: Fold) -> Certificate:
-    """The proof of a study that has stopped."""
+def certificate(name: str, ledger: Ledger, fold: Fold, log: Sequence[Event]) -> Certificate:
+    """The proof of a study that has stopped, from all of its log."""
     settings = ledger.settings
     problem, strategy = settings.problem, settings.strategy
     counted = ledger.measured[: fold.stopped_at]
@@ -142,7 +138,7 @@ def certificate(name: str, ledger: Ledger, fold: Fold) -> Certificate:
     mark = score(fold.task, fold.state, fold.answer, settings.delta)
     found = _verdicts(settings, fold)
     answer_name = problem.answer_names[fold.answer]
-    events = ledger.events(last.seq)
+    events = log[: last.seq]
     return Certificate(
         study=name,
         answer=fold.answer,
@@ -240,7 +236,8 @@ def verify(name: str, events: Sequence[Event], claimed: Mapping[str, Any] | None
     ledger.apply(events[1:])
     fold = Fold(ledger.settings)
     fold.take(*columns(ledger.measured))
-    found = status(name, ledger, fold, events[-1].at)
+    proof = certificate(name, ledger, fold, events) if fold.stopped else None
+    found = status(name, ledger, fold, events[-1].at, proof)
     if claimed is not None:
         if found.certificate is None:
             raise VerificationError("the log does not lead to any certificate: it has not stopped")

@@ -19,6 +19,8 @@ from furthest.errors import (
 )
 from furthest.study.events import ADDED, ASKED, CREATED, FAILED, TOLD, Event, Settings
 
+RESULTS = (TOLD, ADDED)
+
 # In units of σ: beyond this, sums of squares would overflow.
 LARGEST = 1e100
 
@@ -32,51 +34,52 @@ class Ledger:
         self.created = created
         self.settings = Settings.decode(created.data)
         self.seq = 1
-        self.asked: dict[str, Event] = {}
         self.results: dict[str, Event] = {}  # told and added
         self.measured: list[Event] = []  # the same in the order of the log
         self.failed: dict[str, Event] = {}
         self.open: dict[str, Event] = {}  # asked, neither told nor failed
 
+    @classmethod
+    def resume(cls, events: Sequence[Event]) -> "Ledger":
+        """From a log without its answered asks, as the storage gives it; not checked again."""
+        ledger = cls(events[0])
+        ledger.measured = [event for event in events if event[1] in RESULTS]
+        ledger.results = {event[3]: event for event in ledger.measured}
+        ledger.failed = {event[3]: event for event in events if event[1] == FAILED}
+        ledger.open = {event[3]: event for event in events if event[1] == ASKED}
+        ledger.seq = events[-1].seq
+        return ledger
+
     def apply(self, events: Iterable[Event]) -> None:
         """Go on with the next events of the log. One that nobody tampered with never fails here."""
-        arms = len(self.settings.problem.arms)
-        last, asked, results = self.seq, self.asked, self.results
         for event in events:
-            # A long log passes here within a fraction of a second: one test per kind, no calls.
-            seq, kind, _, trial, arm, value, _, _ = event
-            sound = seq == last + 1 and arm is not None and 0 <= arm < arms
-            if kind == ASKED and sound and trial not in asked:
-                asked[trial] = self.open[trial] = event
-            elif kind == TOLD and sound and value is not None and isfinite(value):
-                sound = self._answered(event)
-                results[trial] = event
-                self.measured.append(event)
-            elif kind == FAILED and sound:
-                sound = self._answered(event)
-                self.failed[trial] = event
-            elif kind == ADDED and sound and value is not None and isfinite(value):
-                sound = trial not in asked and trial not in results
-                results[trial] = event
-                self.measured.append(event)
-            else:
-                sound = False
-            if not sound:
+            if not self._follows(event):
                 raise VerificationError(
-                    f"event {seq} of the log does not follow from those before it: {event}"
+                    f"event {event.seq} of the log does not follow from those before it: {event}"
                 )
-            self.seq = last = seq
+            kind, trial = event.kind, event.trial
+            if kind == ASKED:
+                self.open[trial] = event
+            else:
+                self.open.pop(trial, None)
+            if kind == FAILED:
+                self.failed[trial] = event
+            elif kind in RESULTS:
+                self.results[trial] = event
+                self.measured.append(event)
+            self.seq = event.seq
 
-    def _answered(self, event: Event) -> bool:
-        """Whether the event ends an open trial of its arm."""
-        asked = self.open.pop(event[3], None)
-        return asked is not None and asked[4] == event[4]
-
-    def events(self, until: int) -> list[Event]:
-        """The log again, up to and with event `until`."""
-        parts = (self.asked.values(), self.measured, self.failed.values())
-        found = [event for part in parts for event in part if event.seq <= until]
-        return [self.created, *sorted(found)]
+    def _follows(self, event: Event) -> bool:
+        """Whether the event can be the next one."""
+        seq, kind, _, trial, arm, value, _, _ = event
+        if seq != self.seq + 1 or arm is None or not 0 <= arm < len(self.settings.problem.arms):
+            return False
+        if kind in RESULTS and (value is None or not isfinite(value)):
+            return False
+        if kind in (TOLD, FAILED):
+            return trial in self.open and self.open[trial].arm == arm
+        known = trial in self.open or trial in self.results or trial in self.failed
+        return kind in (ASKED, ADDED) and not known
 
     def pending(self, now: float) -> list[Event]:
         """Asks that are still waited for, in the order asked."""
@@ -96,12 +99,12 @@ class Ledger:
         return trial
 
     def trial(self, trial: str) -> Event:
-        """The ask of this id."""
-        if trial not in self.asked:
-            raise UnknownStudyError(
-                f"unknown trial {trial!r}; {nearest_name(str(trial), reversed(self.asked))}"
-            )
-        return self.asked[trial]
+        """What is known of the trial of this id: its result, its failure, or its ask."""
+        for known in (self.results, self.failed, self.open):
+            if trial in known:
+                return known[trial]
+        ids = [*reversed(self.open), *reversed(self.results)]
+        raise UnknownStudyError(f"unknown trial {trial!r}; {nearest_name(str(trial), ids)}")
 
     def is_told_again(self, trial: str, value: float) -> bool:
         """Whether this very result is known already; another one is refused."""

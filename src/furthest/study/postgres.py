@@ -49,11 +49,13 @@ class PostgresStorage(SqlStorage):
         self._owner = 0
 
     @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[Any]:  # noqa: ARG002
-        """READ COMMITTED; `lock` makes writers of one study wait for each other."""
+    def transaction(self, *, write: bool) -> Iterator[Any]:
+        """Readers see one moment; writers see, after `lock`, what others have committed."""
         with self._turn, self._named_errors():
             connection = self._connection()
             with connection.transaction(), connection.cursor() as cursor:
+                if not write:
+                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
                 yield _Cursor(cursor)
 
     def lock(self, cursor: Any, key: int) -> None:

@@ -35,6 +35,12 @@ STEPS: dict[int, tuple[str, ...]] = {
 
 COLUMNS = "seq, kind, at, trial, arm, value, data, worker"
 READ = f"SELECT {COLUMNS} FROM furthest_events WHERE study = ? AND seq > ? ORDER BY seq"  # noqa: S608
+# Two that a long log can be resumed from without its answered asks.
+ANSWERS = (
+    f"SELECT {COLUMNS} FROM furthest_events "  # noqa: S608
+    "WHERE study = ? AND kind <> 'asked' ORDER BY seq"
+)
+ASKS = "SELECT seq, trial FROM furthest_events WHERE study = ? AND kind = 'asked' ORDER BY seq"
 APPEND = f"INSERT INTO furthest_events (study, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 
 
@@ -51,7 +57,7 @@ class SqlStorage(ABC):
     def transaction(self, *, write: bool) -> AbstractContextManager[Any]:
         """A cursor-like object with `execute`; commits at the end, rolls back on an error.
 
-        With `write` nobody else writes before it ends, at least not to the same study.
+        Without `write` all queries see one and the same moment.
         """
 
     @abstractmethod
@@ -107,6 +113,18 @@ class SqlStorage(ABC):
                 raise UnknownStudyError("the study was deleted")
             return events
 
+    def resume(self, key: int) -> list[Event]:
+        """The log without the asks that were answered: all that a study needs to go on."""
+        with _no_collection(), self.transaction(write=False) as cursor:
+            found = SqlLog(cursor, key).query(ANSWERS)
+            if not found:
+                raise UnknownStudyError("the study was deleted")
+            answered = {event.trial for event in found}
+            for seq, trial in cursor.execute(ASKS, (key,)).fetchall():
+                if trial not in answered:
+                    found += SqlLog(cursor, key).query(f"{READ} LIMIT 1", seq - 1)
+            return sorted(found)
+
     @contextmanager
     def writing(self, key: int) -> Iterator["SqlLog"]:
         """Lock the log: nobody else writes until the block ends."""
@@ -135,17 +153,27 @@ class SqlLog:
 
     def read(self, after: int) -> list[Event]:
         """All events with a larger number."""
-        # The garbage collector would look through a long log again and again while it grows.
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
-            rows = self._cursor.execute(READ, (self._key, after)).fetchall()
+        return self.query(READ, after)
+
+    def query(self, query: str, *values: int) -> list[Event]:
+        """The events of this study that a query finds."""
+        with _no_collection():
+            rows = self._cursor.execute(query, (self._key, *values)).fetchall()
             return list(map(_event, rows))
-        finally:
-            if collecting:
-                gc.enable()
 
     def append(self, events: Sequence[Event]) -> None:
         """Write events."""
         for event in events:
             self._cursor.execute(APPEND, (self._key, *event))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """The garbage collector would look through a long log again and again while it grows."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()

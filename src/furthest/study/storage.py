@@ -34,6 +34,9 @@ class Storage(Protocol):
     def read(self, key: int, after: int = 0) -> list[Event]:
         """All committed events with a larger number, in their order."""
 
+    def resume(self, key: int) -> list[Event]:
+        """The log without the asks that were answered: all that a study needs to go on."""
+
     def writing(self, key: int) -> AbstractContextManager[Log]:
         """Lock the log: nobody else writes until the block ends.
 

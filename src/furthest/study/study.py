@@ -74,8 +74,7 @@ class Study:
         self._storage = storage
         self._turn = threading.RLock()
         self._proof: Certificate | None = None
-        self._ledger = Ledger(events[0])
-        self._ledger.apply(events[1:])
+        self._ledger = Ledger.resume(events)
 
     @classmethod
     def create(
@@ -114,7 +113,7 @@ class Study:
         known = place.studies()
         if name not in known:
             raise UnknownStudyError(f"unknown study {name!r}; {nearest_name(str(name), known)}")
-        return cls(name, known[name], place, place.read(known[name]))
+        return cls(name, known[name], place, place.resume(known[name]))
 
     @classmethod
     def _same(cls, study: "Study", settings: Settings) -> "Study":
@@ -193,7 +192,7 @@ class Study:
         """
         number = self._ledger.value(value)
         with self._writing() as new:
-            asked = self._known(trial)
+            asked = self._ledger.trial(trial)
             if not self._ledger.is_told_again(asked.trial, number):
                 new.append(self._event(TOLD, asked.trial, asked.arm, number))
 
@@ -202,7 +201,7 @@ class Study:
         if not isinstance(reason, str):
             raise StudyError(f"a reason must be a text, not {reason!r}")
         with self._writing() as new:
-            asked = self._known(trial)
+            asked = self._ledger.trial(trial)
             known = self._ledger.results.get(asked.trial)
             if known is not None:
                 raise StudyError(f"trial {trial!r} has a result already, {known.value!r}")
@@ -227,13 +226,13 @@ class Study:
 
     def status(self) -> "Status":
         """Where the study stands now."""
-        from furthest.study.certificate import status
+        from furthest.study.certificate import certificate, status
 
         with self._turn:
             self._refresh()
-            found = status(self._name, self._ledger, self._fold, time.time(), self._proof)
-            self._proof = found.certificate
-            return found
+            if self._fold.stopped and self._proof is None:
+                self._proof = certificate(self._name, self._ledger, self._fold, self.events())
+            return status(self._name, self._ledger, self._fold, time.time(), self._proof)
 
     def certificate(self) -> "Certificate | None":
         """The proof, once the study has stopped."""
@@ -311,10 +310,6 @@ class Study:
         if results:
             fold.take(*columns(results))
         return fold
-
-    def _known(self, trial: str) -> Event:
-        """The ask of this id, or the measurement that was added under it."""
-        return self._ledger.results.get(trial) or self._ledger.trial(trial)
 
     def _event(
         self, kind: str, trial: str, arm: int | None, value: float | None = None, **rest: str
