@@ -47,9 +47,9 @@ td.bar { width: 45%; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1.2rem; margin: 0; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 code { font-size: .82rem; }
-@page { margin: 1.6cm; }
-@media print { body { margin: 0; max-width: none; padding: 0; font-size: 9.5pt; }
-  h2 { break-after: avoid; margin-top: 1.1rem; } .claim { margin: .8rem 0; }
+@page { margin: 1.3cm; }
+@media print { body { margin: 0; max-width: none; padding: 0; font-size: 9pt; }
+  h2 { break-after: avoid; margin-top: .9rem; } .claim { margin: .8rem 0; }
   tr, .claim { break-inside: avoid; } th, td { padding: .16rem .8rem .16rem 0; } }
 """
 
