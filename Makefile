@@ -10,7 +10,7 @@ demo: $(READY)
 	$(BIN)/furthest demo
 
 test: $(READY)
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow" -n auto --dist loadfile
 
 test-slow: $(READY)
 	$(BIN)/pytest -m slow
