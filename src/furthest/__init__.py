@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from furthest.sampling.rule import Rule
     from furthest.simulation import simulate
     from furthest.strategy import Strategy
+    from furthest.study.study import Study
 
 __version__ = "0.1.0"
 
@@ -23,6 +24,7 @@ _HOMES = {
     "Results": "results",
     "Rule": "sampling.rule",
     "Strategy": "strategy",
+    "Study": "study.study",
     "Summary": "results",
     "circle": "instances",
     "complexity": "characteristic",
@@ -40,6 +42,7 @@ __all__ = [
     "Results",
     "Rule",
     "Strategy",
+    "Study",
     "Summary",
     "circle",
     "complexity",

@@ -1,4 +1,6 @@
-"""Two verbs, `decide` (stop? which answer? else which arm?) and `record`; and `run`, their loop.
+"""Two verbs, `decide` (stop? which answer? else which arm?) and `record`; and their loops.
+
+`run` simulates, `replay` takes in what was measured.
 
 A sampling rule is a NamedTuple type with its own `choose`. Compiled code finds `choose` by the type
 of the state, so `run` is compiled once per rule, and loaded from disk afterwards.
@@ -130,6 +132,37 @@ def run(
             break
         record(task, evidence, stopping, arm, means[arm] + noise.standard_normal())
     return False
+
+
+@kernel
+def replay(
+    task: Task,
+    evidence: Evidence,
+    stopping: Stopping,
+    rule: Any,
+    rng: Generator,
+    arms: Counts,
+    rewards: Vector,
+    imagined: bool,
+) -> tuple[int, int]:
+    """Take in measurements, and decide after each: (how many were taken in, arm to pull next).
+
+    Stops taking in, and returns the arm −1, once every confidence level is reached. Imagined
+    measurements prove nothing: with them no test is made, only the sampling rule goes on.
+    """
+    arm = -1
+    for i in range(arms.shape[0]):
+        if not imagined and stopping.state[MET] == stopping.threshold.offsets.shape[0]:
+            return i, -1
+        record(task, evidence, stopping, arms[i], rewards[i])
+        arm = -1
+        if not imagined:
+            met, _, arm = preamble(task, evidence, stopping, rng)
+            if met == stopping.threshold.offsets.shape[0]:
+                return i + 1, -1
+        if arm < 0:
+            arm = choose(rule, task, evidence, stopping)
+    return arms.shape[0], arm
 
 
 def interpreted(choose: Chooser) -> Callable[..., bool]:

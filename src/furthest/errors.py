@@ -12,7 +12,15 @@ FurthestError
 │   │   └── SigmaError               σ not positive
 │   ├── ParameterError           a parameter μ under which the question has no answer
 │   ├── StrategyError            an unknown or unsound part of a strategy
-│   └── FileError                a problem file that cannot be read
+│   ├── FileError                a problem file that cannot be read
+│   └── StudyError               a live study was asked for something that makes no sense
+│       ├── UnknownStudyError        no study, trial or arm of this name
+│       ├── ValueRefusedError        a result that is no finite number
+│       ├── ContradictionError       one trial, two results
+│       └── ChangeError              another question midway
+├── StoppedError                 nothing more to ask: the study has its answer
+├── StorageError                 the storage did not do it; a retry may succeed
+├── VerificationError            a log or certificate that does not hold
 └── MissingExtraError            an optional dependency is not installed
 """
 
@@ -21,6 +29,9 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 T = TypeVar("T")
+
+# More names than this help nobody.
+LISTED = 40
 
 
 class FurthestError(Exception):
@@ -75,6 +86,38 @@ class FileError(InputError):
     """A problem file that cannot be read."""
 
 
+class StudyError(InputError):
+    """A live study was asked for something that makes no sense."""
+
+
+class UnknownStudyError(StudyError):
+    """No study, trial or arm of this name."""
+
+
+class ValueRefusedError(StudyError):
+    """A result that is no finite number."""
+
+
+class ContradictionError(StudyError):
+    """One trial, two results."""
+
+
+class ChangeError(StudyError):
+    """Another question midway: it would void the guarantee."""
+
+
+class StoppedError(FurthestError):
+    """Nothing more to ask: the study has its answer."""
+
+
+class StorageError(FurthestError):
+    """The storage did not do it; a retry may succeed."""
+
+
+class VerificationError(FurthestError):
+    """A log or certificate that does not hold."""
+
+
 class MissingExtraError(FurthestError):
     """An optional dependency is not installed."""
 
@@ -86,7 +129,12 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     """Ask "did you mean …?", or list what there is."""
     names = list(known)
     close = get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(names)}"
+    if close:
+        return f"did you mean {close[0]!r}?"
+    if not names:
+        return "there is none"
+    listed = ", ".join(names[:LISTED])
+    return f"choose from {listed}" + (", …" if len(names) > LISTED else "")
 
 
 def pick(

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +20,9 @@ from numba.core import event
 from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from furthest import engine
 from furthest.errors import InputError
-from furthest.kernels.jit import kernel
 from furthest.kernels.task import Task
+from furthest.loops import Loop, loop_for
 from furthest.problem import Problem
 from furthest.results import Results
 from furthest.strategy import Start, Strategy
@@ -35,7 +33,6 @@ MAX_ROUNDS = 10_000_000
 SLICE = 50_000
 
 Advance = Callable[[int], None]
-Loop = Callable[..., bool]
 
 
 class Job(NamedTuple):
@@ -165,34 +162,8 @@ def warm_up(job: Job) -> None:
 
 def _ready(job: Job) -> tuple[Callable[[], Start], Loop]:
     """How to start a run, and the loop that runs this strategy's rule."""
-    rule = job.strategy.rule
     start = job.strategy.prepare(job.task, job.deltas, job.truth, sigma_known=job.sigma_known)
-    if not rule.compiled:
-        return start, engine.interpreted(rule.choose)
-    state: Any = type(start().rule)
-    if rule.choose.__module__.startswith("furthest."):
-        engine.register(state, rule.choose)
-        return start, _loop(state)
-    own = _own_type(state, rule.choose)
-
-    def start_own() -> Start:
-        begun = start()
-        return begun._replace(rule=own._make(begun.rule))
-
-    engine.register(own, rule.choose)
-    return start_own, _loop(own)
-
-
-@cache
-def _loop(state: Any) -> Loop:
-    """`run` for one type of state. Numba lets one dispatcher serve two types of equal structure."""
-    return kernel(getattr(engine.run, "py_func", engine.run))
-
-
-@cache
-def _own_type(state: Any, choose: Callable[..., int]) -> Any:
-    """A type of its own for a rule from outside the package, which may share or borrow a state."""
-    return type(state.__name__, (state,), {"__module__": choose.__module__})
+    return loop_for(job.strategy.rule, start)
 
 
 def _simulate_run(job: Job, start: Callable[[], Start], run: Loop, number: int) -> Runs:

@@ -1,0 +1,201 @@
+"""Latency of live studies: ask and tell with fsync, what deciding costs, long logs, PostgreSQL.
+
+    python benchmarks/study.py [--postgres URL] [--long 100000]
+
+Without --postgres a private server is started where one is installed (as in the tests).
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import numpy as np
+
+import furthest as ft
+from furthest.study.events import Event
+from furthest.study.storage import open_storage
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+# K = Z = 20, d = 12, too hard to stop soon.
+ARMS = ft.random(d=12, seed=3).problem.arms
+PROBLEM = ft.Problem(ARMS, eps=1e-4)
+MEANS = ARMS @ ft.random(d=12, seed=3).truth * 1e-3
+
+WORKER = """
+import sys, time
+import numpy as np
+import furthest as ft
+study = ft.Study.load("many", sys.argv[1])
+study.ask(); study.status()
+print("ready", flush=True)
+sys.stdin.readline()
+ask, tell = [], []
+for _ in range(int(sys.argv[2])):
+    t0 = time.perf_counter()
+    trial = study.ask()
+    t1 = time.perf_counter()
+    study.tell(trial.id, 0.5)
+    ask.append(t1 - t0); tell.append(time.perf_counter() - t1)
+print(*ask, *tell)
+"""
+
+
+def milliseconds(seconds: list[float]) -> str:
+    """Median and 95 % quantile."""
+    high = np.quantile(seconds, 0.95)
+    return f"median {1e3 * statistics.median(seconds):7.2f} ms   95 % {1e3 * high:7.2f} ms"
+
+
+def one_worker(url: str, rounds: int) -> None:
+    """Ask and tell in turn, with what deciding alone takes."""
+    study = ft.Study.create("one", PROBLEM, storage=url)
+    rng = np.random.default_rng(0)
+    ask, tell, fold, suggest = [], [], [], []
+    for i in range(rounds + 30):
+        t0 = time.perf_counter()
+        trial = study.ask()
+        t1 = time.perf_counter()
+        study.tell(trial.id, MEANS[trial.arm] + rng.standard_normal())
+        t2 = time.perf_counter()
+        own = study._fold  # what the next ask would do first: record and decide
+        t3 = time.perf_counter()
+        own.suggest([trial.arm] if own.ready else [], 1)  # decide with one trial pending
+        t4 = time.perf_counter()
+        if i >= 30:
+            for times, seconds in zip(
+                (ask, tell, fold, suggest), (t1 - t0, t2 - t1, t3 - t2, t4 - t3), strict=True
+            ):
+                times.append(seconds)
+    together = [a + b for a, b in zip(ask, tell, strict=True)]
+    share = statistics.median(fold) / statistics.median(together)
+    print(f"  ask                       {milliseconds(ask)}")
+    print(f"  tell                      {milliseconds(tell)}")
+    print(f"  ask + tell                {milliseconds(together)}")
+    print(f"  of it record and decide   {milliseconds(fold)}   ({share:.1%})")
+    print(f"  deciding beside 1 pending {milliseconds(suggest)}")
+    study.close()
+
+
+def many_workers(url: str, workers: int, rounds: int) -> None:
+    """Processes that ask and tell at the same time."""
+    study = ft.Study.create("many", PROBLEM, storage=url)
+    study.close()
+    with ExitStack() as stack:
+        children = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", WORKER, url, str(rounds)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for _ in range(workers)
+        ]
+        for child in children:
+            child.stdout.readline()
+        started = time.perf_counter()
+        for child in children:
+            child.stdin.write("go\n")
+            child.stdin.flush()
+        times = [list(map(float, child.stdout.readline().split())) for child in children]
+        seconds = time.perf_counter() - started
+    ask = [each for row in times for each in row[:rounds]]
+    tell = [each for row in times for each in row[rounds:]]
+    print(f"  {workers} workers: ask            {milliseconds(ask)}")
+    print(f"  {workers} workers: tell           {milliseconds(tell)}")
+    print(f"  {workers * rounds / seconds:.0f} measurements per second in all")
+
+
+def long_log(url: str, count: int) -> None:
+    """Open a study with many measurements that has not stopped."""
+    study = ft.Study.create("long", PROBLEM, storage=url)
+    rng = np.random.default_rng(1)
+    arms = [*range(20), *rng.integers(20, size=count - 20).tolist()]
+    values = (MEANS[arms] + rng.standard_normal(count)).tolist()
+    tag, storage = study.settings.tag, open_storage(url)
+    events = []
+    for i, (arm, value) in enumerate(zip(arms, values, strict=True)):
+        trial = f"{tag}-{2 * i + 2}"
+        events += [
+            Event(2 * i + 2, "asked", 0.0, trial, arm, worker="bench"),
+            Event(2 * i + 3, "told", 0.0, trial, arm, value),
+        ]
+    with storage.writing(study._key) as log:
+        log.append(events)
+    storage.close()
+    study.close()
+    read, fold, whole = [], [], []
+    for _ in range(5):
+        t0 = time.perf_counter()
+        study = ft.Study.load("long", url)
+        t1 = time.perf_counter()
+        _ = study._fold
+        t2 = time.perf_counter()
+        state = study.status().state
+        whole.append(time.perf_counter() - t0)
+        read.append(t1 - t0)
+        fold.append(t2 - t1)
+        study.close()
+    print(f"  {count} measurements ({state}), open: {milliseconds(read)}")
+    print(f"  fold                      {milliseconds(fold)}")
+    print(f"  open, fold and status     {milliseconds(whole)}")
+    study = ft.Study.load("long", url)
+    study.ask()
+    times = []
+    for _ in range(50):
+        t0 = time.perf_counter()
+        study.tell(study.ask().id, 0.5)
+        times.append(time.perf_counter() - t0)
+    print(f"  ask + tell on top of it   {milliseconds(times)}")
+    study.close()
+
+
+@contextmanager
+def postgres(url: str | None) -> Iterator[str | None]:
+    """A server: the one given, or a private one, or none."""
+    if url:
+        yield url
+        return
+    from servers import binaries, private_server
+
+    found = binaries()
+    if found is None:
+        yield None
+        return
+    with private_server(found) as server:
+        yield server.url("public")
+
+
+def main() -> None:
+    """All of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--postgres", help="URL of an empty database")
+    parser.add_argument("--rounds", type=int, default=500)
+    parser.add_argument("--long", type=int, default=100_000)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{folder}/bench.db"
+        print("SQLite, every commit synced; K = Z = 20, d = 12")
+        one_worker(url, arguments.rounds)
+        many_workers(url, 8, arguments.rounds // 5)
+        long_log(url, arguments.long)
+    with postgres(arguments.postgres) as url:
+        if url is None:
+            print("no PostgreSQL server on this machine")
+            return
+        print("PostgreSQL on a local socket, synchronous commit; K = Z = 20, d = 12")
+        one_worker(url, arguments.rounds)
+        many_workers(url, 8, arguments.rounds // 5)
+        long_log(url, arguments.long)
+
+
+if __name__ == "__main__":
+    main()

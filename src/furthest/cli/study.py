@@ -1,0 +1,484 @@
+"""furthest study: a live study from the shell.
+
+`tell`, `fail`, `add` and `list` only read and write the log, and load no compiler.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from furthest.cli import options as o
+from furthest.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from furthest.study.certificate import Status
+    from furthest.study.foresight import Foresight
+    from furthest.study.study import Study
+
+Name = Annotated[str, typer.Argument(help="The study's name.", show_default=False)]
+Storage = Annotated[
+    str,
+    typer.Option(
+        help="Where studies are kept: sqlite:///FILE or postgresql://…",
+        envvar="FURTHEST_STORAGE",
+    ),
+]
+TrialId = Annotated[str, typer.Argument(help="The trial's id, as `ask` printed it.", metavar="ID")]
+Value = Annotated[str, typer.Argument(help="The result: a finite number.")]
+DEFAULT = "sqlite:///furthest.db"
+
+# Negative numbers are values, not options.
+NUMBERS = {"ignore_unknown_options": True}
+
+app = typer.Typer(
+    help="Live studies: ask what to measure next, tell the result, stop with a certificate.",
+    no_args_is_help=True,
+)
+
+
+@app.command()
+def create(
+    name: Name,
+    instance: o.Instance,
+    eps: o.Eps = None,
+    delta: Annotated[float, typer.Option(help="Allowed probability of error.")] = 0.01,
+    notion: o.NotionName = None,
+    sigma: o.Sigma = None,
+    sampling: o.Sampling = "lebai",
+    candidate: o.Candidate = "instantaneous-furthest",
+    stopping: o.StoppingRule = "",
+    threshold: o.ThresholdName = "",
+    schedule: o.ScheduleName = "every",
+    tracking: o.Tracking = "C",
+    option: o.RuleOptions = None,
+    stopping_option: o.StoppingOptions = None,
+    seed: o.Seed = 0,
+    lease: Annotated[
+        float, typer.Option(help="Seconds after which an ask is no longer waited for.")
+    ] = 86_400.0,
+    storage: Storage = DEFAULT,
+    json: o.Json = False,
+) -> None:
+    """Begin a study of a problem file or instance. What is asked can never be changed."""
+    from furthest.strategy import Strategy
+    from furthest.study.study import Study
+
+    found = o.find_instance(instance, eps, notion, sigma, None)
+    strategy = Strategy(
+        sampling,
+        candidate,
+        stopping,
+        threshold,
+        schedule,
+        tracking,
+        o.rule_options(option),
+        o.rule_options(stopping_option),
+    )
+    with o.compilation("study"):
+        study = Study.create(
+            name, found.problem, delta, storage, strategy=strategy, seed=seed, lease=lease
+        )
+    if json:
+        _print({"name": name, "storage": storage, "initial": list(study.problem.initial)})
+    else:
+        design = len(study.problem.initial)
+        print(f"created {name}; the first {design} measurements are a fixed design")
+
+
+@app.command()
+def ask(
+    name: Name,
+    n: Annotated[int, typer.Option("-n", help="How many trials to measure in parallel.")] = 1,
+    worker: Annotated[str | None, typer.Option(help="Who will measure them.")] = None,
+    storage: Storage = DEFAULT,
+    json: o.Json = False,
+) -> None:
+    """What to measure next: id, arm and name per line. Fails once the study has stopped."""
+    study = _load(name, storage)
+    with o.compilation("study"):
+        trials = study.ask(n, worker=worker)
+    if json:
+        _print([trial._asdict() for trial in trials])
+    else:
+        for trial in trials:
+            print(*trial, sep="\t")
+
+
+@app.command(context_settings=NUMBERS)
+def tell(
+    name: Name, trial: TrialId, value: Value, storage: Storage = DEFAULT, json: o.Json = False
+) -> None:
+    """The result of a trial. Once this returns, the result is safe."""
+    number = _number(value)
+    _load(name, storage).tell(trial, number)
+    _say({"id": trial, "value": number}, f"{trial}: {number!r}", json)
+
+
+@app.command()
+def fail(
+    name: Name,
+    trial: TrialId,
+    reason: Annotated[str, typer.Option(help="Why there is no result.")] = "",
+    storage: Storage = DEFAULT,
+    json: o.Json = False,
+) -> None:
+    """There will be no result for a trial."""
+    _load(name, storage).fail(trial, reason)
+    _say({"id": trial, "reason": reason}, f"{trial}: failed", json)
+
+
+@app.command(context_settings=NUMBERS)
+def add(
+    name: Name,
+    arm: Annotated[str, typer.Argument(help="The arm's name or number.")],
+    value: Value,
+    id: Annotated[  # noqa: A002
+        str | None, typer.Option(help="An id of yours: the same one again is added once.")
+    ] = None,
+    storage: Storage = DEFAULT,
+    json: o.Json = False,
+) -> None:
+    """A measurement that was never asked for."""
+    number = _number(value)
+    trial = _load(name, storage).add(arm, number, id)
+    _say({"id": trial, "arm": arm, "value": number}, f"{trial}: {number!r}", json)
+
+
+@app.command()
+def show(
+    name: Name,
+    foresight: Annotated[
+        bool, typer.Option("--foresight", help="Also predict how many measurements are needed.")
+    ] = False,
+    storage: Storage = DEFAULT,
+    json: o.Json = False,
+) -> None:
+    """Where a study stands; its certificate, once it has stopped."""
+    study = _load(name, storage)
+    with o.compilation("study"):
+        status = study.status()
+        future = study.foresight() if foresight else None
+    if json:
+        data = status.to_dict()
+        data["trials"] = [_pending(event) for event in study.pending()]
+        if foresight:
+            data["foresight"] = future.to_dict() if future else None
+        _print(data)
+    else:
+        _show(study, status, future, foresight)
+
+
+@app.command("list")
+def list_studies(storage: Storage = DEFAULT, json: o.Json = False) -> None:
+    """All studies of a storage."""
+    from furthest.study.storage import open_storage
+    from furthest.study.study import Study
+
+    place = open_storage(storage)
+    rows = []
+    for name in place.studies():
+        study = Study.load(name, place)
+        problem = study.problem
+        rows.append(
+            {
+                "name": name,
+                "eps": problem.eps,
+                "notion": problem.notion,
+                "delta": study.delta,
+                "arms": len(problem.arms),
+                "measurements": len(study.history()),
+                "pending": len(study.pending()),
+            }
+        )
+    if json:
+        _print({"studies": rows})
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("study", "ε", "δ", "arms", "measurements", "pending")
+    for row in rows:
+        table.add_row(
+            str(row["name"]),
+            f"{row['eps']:g} {row['notion']}",
+            f"{row['delta']:g}",
+            *(str(row[key]) for key in ("arms", "measurements", "pending")),
+        )
+    Console().print(table)
+
+
+@app.command()
+def export(
+    name: Name,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write to this file: .json (all), .csv (results), .html (to print)."),
+    ] = None,
+    storage: Storage = DEFAULT,
+    json: o.Json = False,
+) -> None:
+    """Everything about a study: its log, results and certificate. Prints the results as CSV."""
+    from furthest.study import archive
+
+    if out is not None and out.suffix not in (".json", ".csv", ".html"):
+        raise InputError(f"--out must end in .json, .csv or .html, not {out.name!r}")
+    study = _load(name, storage)
+    kind = "json" if json and out is None else out.suffix[1:] if out else "csv"
+    text = archive.to_csv(study) if kind == "csv" else _archived(study, kind)
+    if out is None:
+        print(text, end="")
+    else:
+        out.write_text(text, encoding="utf-8")
+        _say({"file": str(out)}, f"wrote {out}", json)
+
+
+def _archived(study: "Study", kind: str) -> str:
+    with o.compilation("study"):
+        if kind == "html":
+            from furthest.study.page import page
+
+            return page(study)
+        from furthest.study import archive
+
+        return _encode(archive.to_dict(study)) + "\n"
+
+
+@app.command()
+def verify(
+    name: Annotated[
+        str,
+        typer.Argument(help="A study, or the .json file of an exported one.", show_default=False),
+    ],
+    certificate: Annotated[
+        Path | None, typer.Option(help="Also compare with the certificate in this JSON file.")
+    ] = None,
+    storage: Storage = DEFAULT,
+    json: o.Json = False,
+) -> None:
+    """Make every decision again from the log alone, and the certificate with it."""
+    from furthest.study import archive
+
+    with o.compilation("study"):
+        from furthest.study.certificate import verify as check
+
+        if name.endswith(".json"):
+            found = archive.verify_file(Path(name))
+        else:
+            claimed = archive.read_json(certificate) if certificate else None
+            # The file may hold all of `show --json` or `export --json`, or the certificate alone.
+            claimed = claimed.get("certificate", claimed) if claimed else None
+            found = check(name, _load(name, storage).events(), claimed)
+    proof = found.certificate
+    data = {
+        "verified": True,
+        "state": found.state,
+        "measurements": found.measurements,
+        "certificate": proof.to_dict() if proof else None,
+    }
+    text = proof.guarantee if proof else f"{found.measurements} results, not stopped yet"
+    _say(data, f"verified: {text}", json)
+
+
+@app.command()
+def delete(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    storage: Storage = DEFAULT,
+    json: o.Json = False,
+) -> None:
+    """Remove a study and all its results for ever."""
+    study = _load(name, storage)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise InputError(f"deleting {name!r} cannot be undone: say so with --yes")
+        typer.confirm(
+            f"Delete {name} and its {len(study.history())} results?", abort=True, err=True
+        )
+    study.delete()
+    _say({"deleted": name}, f"deleted {name}", json)
+
+
+@app.command()
+def run(
+    name: Name,
+    command: Annotated[
+        str,
+        typer.Option(
+            "--exec",
+            help="Prints a number as its last line. Gets the arm's number as last argument, or "
+            "where {arm}, {name} or {id} stand; FURTHEST_ARM_NAME and the like are in its "
+            "environment.",
+            metavar="CMD",
+            show_default=False,
+        ),
+    ],
+    jobs: Annotated[int, typer.Option(help="Measurements at a time.", min=1)] = 1,
+    retries: Annotated[int, typer.Option(help="Try again so often if CMD fails.", min=0)] = 0,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds after which CMD is stopped.", min=0.001)
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Stop after so many trials of this call.", min=1)
+    ] = None,
+    storage: Storage = DEFAULT,
+    json: o.Json = False,
+) -> None:
+    """Drive a measurement command until the study stops."""
+    from furthest.study.runner import Runner
+
+    study = _load(name, storage)
+    runner = Runner(study, command, jobs, retries, timeout)
+    with o.compilation("study"), _progress(study) as report:
+        runner.run(limit, report)
+        status = study.status()
+    if json:
+        _print(status.to_dict())
+    else:
+        _show(study, status, None, False)
+
+
+def _load(name: str, storage: str) -> "Study":
+    from furthest.study.study import Study
+
+    return Study.load(name, storage)
+
+
+def _number(text: str) -> float:
+    from furthest.errors import ValueRefusedError
+
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueRefusedError(f"a result must be a number, not {text!r}") from None
+
+
+def _encode(data: Any) -> str:
+    import json
+
+    return json.dumps(data, allow_nan=False)
+
+
+def _print(data: Any) -> None:
+    print(_encode(data))
+
+
+def _say(data: Any, text: str, json: bool) -> None:
+    print(_encode(data) if json else text)
+
+
+def _pending(event: Any) -> dict[str, Any]:
+    return {"id": event.trial, "arm": event.arm, "at": event.at, "worker": event.worker}
+
+
+@contextmanager
+def _progress(study: "Study") -> Iterator[Any]:
+    """Statistic against threshold, on standard error where that is a terminal."""
+    import time
+
+    from rich import progress as bars
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.TextColumn("{task.fields[text]}"),
+        bars.TimeElapsedColumn(),
+    )
+    with bars.Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(study.name, total=1.0, text="")
+        due = 0.0
+
+        def report() -> None:
+            nonlocal due
+            began = time.monotonic()
+            if not console.is_terminal or began < due:
+                return
+            part, text = progress_of(study.status())
+            bar.update(task, completed=part, text=text)
+            # A display never takes more than a fifth of the time.
+            due = time.monotonic() + max(0.2, 4 * (time.monotonic() - began))
+
+        yield report
+
+
+def progress_of(status: "Status") -> tuple[float, str]:
+    """How far the study is, 0 … 1, and in words."""
+    counts = f"{status.measurements} measured, {status.pending} pending, {status.failed} failed"
+    if status.statistic is None or status.threshold is None:
+        return 0.0, f"initial design; {counts}"
+    part = status.statistic / status.threshold if status.threshold > 0 else 0.0
+    text = f"{status.answer_name}: {status.statistic:.2f} of {status.threshold:.2f}; {counts}"
+    return min(1.0, max(0.0, part)), text
+
+
+def _show(study: "Study", status: "Status", future: "Foresight | None", asked: bool) -> None:
+    from rich.console import Console
+
+    console = Console()
+    problem = study.problem
+    sigma = "unknown" if problem.sigma is None else f"{problem.sigma:g}"
+    console.print(
+        f"[bold]{study.name}[/bold]  {problem.notion} ε = {problem.eps:g}, δ = {study.delta:g}, "
+        f"σ = {sigma}, {len(problem.arms)} arms, {len(problem.answers)} answers",
+        highlight=False,
+    )
+    part, text = progress_of(status)
+    if status.state == "stopped":
+        console.print(f"[green]stopped[/green]: the answer is [bold]{status.answer_name}[/bold]")
+        console.print(f"[green]{status.guarantee}[/green]", highlight=False)
+    else:
+        full = round(30 * part)
+        console.print(f"running  [cyan]{'━' * full}[/cyan][dim]{'─' * (30 - full)}[/dim]  {text}")
+        console.print(f"[dim]when it stops: {status.guarantee}[/dim]", highlight=False)
+    if status.verdicts:
+        console.print(_answers(status))
+    console.print(_arms(study, status))
+    if asked:
+        console.print(_foresight_text(future), highlight=False)
+    for warning in status.warnings:
+        console.print(f"[yellow]warning: {warning}[/yellow]", highlight=False)
+
+
+def _answers(status: "Status") -> "Table":
+    from rich.table import Table
+
+    table = Table("answer", "estimate", "within ε of the best")
+    rows = sorted(status.verdicts, key=lambda row: -row.estimate)
+    for row in rows[:20]:
+        style = {"proven": "green", "ruled out": "dim"}.get(row.verdict, "")
+        table.add_row(row.name, f"{row.estimate:.4g}", row.verdict, style=style)
+    if len(rows) > 20:
+        table.add_row(f"and {len(rows) - 20} more", "", "")
+    return table
+
+
+def _arms(study: "Study", status: "Status") -> "Table":
+    from rich.table import Table
+
+    table = Table("arm", "measurements")
+    order = sorted(range(len(status.pulls)), key=lambda arm: -status.pulls[arm])
+    for arm in order[:20]:
+        table.add_row(study.problem.arm_names[arm], str(status.pulls[arm]))
+    if len(order) > 20:
+        table.add_row(f"and {len(order) - 20} more", str(sum(status.pulls[a] for a in order[20:])))
+    return table
+
+
+def _foresight_text(future: "Foresight | None") -> str:
+    if future is None:
+        return "foresight: after the initial design"
+    more = " or more" if future.high >= future.horizon else ""
+    limit = "" if future.limit is None else f"; limit T_ε ln(1/δ) = {future.limit:.0f} in all"
+    return (
+        f"foresight: about {future.median:.0f} more measurements "
+        f"({future.low:.0f} … {future.high:.0f}{more}, {future.draws} simulated futures){limit}"
+    )

@@ -1,0 +1,1 @@
+"""Live studies: ask what to measure next, tell the result, stop with a certificate."""

@@ -1,0 +1,154 @@
+"""The log of a study: what happened, in one total order. Everything else is derived from it.
+
+| kind    | fields                                 | meaning                                   |
+|---------|----------------------------------------|-------------------------------------------|
+| created | data: the settings as JSON, worker     | the question; always and only the first   |
+| asked   | trial, arm, worker                     | this arm is to be measured                |
+| told    | trial, arm, value                      | the result                                |
+| failed  | trial, arm, data: the reason           | there will be none                        |
+| added   | trial, arm, value, worker              | a result that nobody asked for            |
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from furthest.errors import StorageError, StrategyError
+from furthest.problem import Problem
+from furthest.strategy import Strategy
+
+# What a log means. A newer number is refused; older ones stay readable.
+LOG_VERSION = 1
+
+CREATED = "created"
+ASKED = "asked"
+TOLD = "told"
+FAILED = "failed"
+ADDED = "added"
+
+
+class Event(NamedTuple):
+    """One line of the log."""
+
+    seq: int  # from 1, without gaps
+    kind: str
+    at: float  # seconds since 1970
+    trial: str = ""
+    arm: int | None = None
+    value: float | None = None
+    data: str = ""
+    worker: str = ""
+
+
+def columns(results: Sequence[Event]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Arms and values of told and added events."""
+    arms = np.array([event.arm for event in results], np.int64)
+    return arms, np.array([event.value for event in results], float)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The question, fixed for ever when the study is created."""
+
+    problem: Problem
+    strategy: Strategy
+    delta: float
+    seed: int
+    lease: float  # seconds after which an ask is no longer waited for
+    tag: str  # in front of every trial's number: ids of two studies never meet
+
+    def encode(self) -> str:
+        """As the text of the created event."""
+        strategy = self.strategy.describe()
+        del strategy["guarantee"]
+        return json.dumps(
+            {
+                "version": LOG_VERSION,
+                "delta": self.delta,
+                "seed": self.seed,
+                "lease": self.lease,
+                "tag": self.tag,
+                "strategy": strategy,
+                "problem": problem_data(self.problem),
+            }
+        )
+
+    @classmethod
+    def decode(cls, text: str) -> "Settings":
+        """From the text of the created event."""
+        data = json.loads(text)
+        if data["version"] > LOG_VERSION:
+            raise StorageError(
+                f"the study was created by a newer furthest (log version {data['version']}, "
+                f"this one reads up to {LOG_VERSION}): upgrade furthest"
+            )
+        return cls(
+            problem=Problem(**data["problem"]),
+            strategy=Strategy(**data["strategy"]),
+            delta=data["delta"],
+            seed=data["seed"],
+            lease=data["lease"],
+            tag=data["tag"],
+        )
+
+    def differences(self, other: "Settings") -> list[str]:
+        """What the guarantee rests on and `other` has otherwise: "δ is 0.01, not 0.05"."""
+        found = []
+        for name, mine, yours in (
+            ("δ", self.delta, other.delta),
+            ("ε", self.problem.eps, other.problem.eps),
+            ("the notion", self.problem.notion, other.problem.notion),
+            ("σ", _sigma(self.problem), _sigma(other.problem)),
+        ):
+            if mine != yours:
+                found.append(f"{name} is {mine}, not {yours}")
+        found += [
+            f"the {name.replace('_', ' ').replace('initial', 'first arms')} are others"
+            for name in ("arms", "answers", "arm_names", "answer_names", "bounds", "initial")
+            if not np.array_equal(getattr(self.problem, name), getattr(other.problem, name))
+        ]
+        if self.strategy.describe() != other.strategy.describe():
+            found.append("the strategy is another")
+        return found
+
+
+def _sigma(problem: Problem) -> str:
+    return "unknown" if problem.sigma is None else f"{problem.sigma:g}"
+
+
+def problem_data(problem: Problem) -> dict[str, Any]:
+    """The problem as plain data, from which the very same floats are read back."""
+    own_answers = problem.answers is not problem.arms
+    return {
+        "arms": _rows(problem.arms),
+        "answers": _rows(problem.answers) if own_answers else None,
+        "eps": problem.eps,
+        "notion": problem.notion,
+        "sigma": problem.sigma,
+        "bounds": problem.bounds,
+        "arm_names": list(problem.arm_names),
+        "answer_names": list(problem.answer_names),
+        "initial": list(problem.initial),
+    }
+
+
+def _rows(matrix: NDArray[np.float64]) -> Any:
+    return matrix.tolist()
+
+
+def storable(strategy: Strategy) -> Strategy:
+    """Refuse what another process could not read back from the log."""
+    if not isinstance(strategy.sampling, str):
+        raise StrategyError(
+            f"a study must be readable in any process: its sampling rule must be one of furthest's "
+            f"own, by name, not the object {strategy.name!r}"
+        )
+    try:
+        json.dumps([dict(strategy.options), dict(strategy.stopping_options)])
+    except TypeError:
+        raise StrategyError("the options of a study's strategy must be plain data") from None
+    return strategy

@@ -1,0 +1,69 @@
+"""The contract of a storage: append-only logs, each in one total order.
+
+A storage keeps the promise of `tell`: what `writing` has committed survives `kill -9` and a power
+cut, all of it or nothing. Failures are `StorageError`s; after one, the call may be tried again.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from furthest.errors import StudyError
+from furthest.study.events import Event
+
+
+class Log(Protocol):
+    """One study's log while it is locked for writing."""
+
+    def read(self, after: int) -> list[Event]:
+        """All events with a larger number."""
+
+    def append(self, events: Sequence[Event]) -> None:
+        """Write events; they are there once the lock is released without an error."""
+
+
+class Storage(Protocol):
+    """Where logs are kept. Studies have keys, never used twice; names may be, after a deletion."""
+
+    def studies(self) -> dict[str, int]:
+        """Keys of all studies by name."""
+
+    def create(self, name: str, event: Event) -> int:
+        """Begin a log with its created event; StudyError if there is one of this name."""
+
+    def read(self, key: int, after: int = 0) -> list[Event]:
+        """All committed events with a larger number, in their order."""
+
+    def resume(self, key: int) -> list[Event]:
+        """The log without the asks that were answered: all that a study needs to go on."""
+
+    def writing(self, key: int) -> AbstractContextManager[Log]:
+        """Lock the log: nobody else writes until the block ends.
+
+        An error within the block undoes all that was appended in it.
+        """
+
+    def delete(self, key: int) -> None:
+        """Remove a log for ever."""
+
+    def close(self) -> None:
+        """Let go of files and connections; the next call opens them again."""
+
+
+def open_storage(url: str) -> Storage:
+    """The storage that a URL means: sqlite:///FILE, or that of a PostgreSQL server."""
+    scheme, found, rest = url.partition("://")
+    if found and scheme in ("postgresql", "postgres"):
+        from furthest.study.postgres import PostgresStorage
+
+        return PostgresStorage(url)
+    if found and scheme == "sqlite":
+        from furthest.study.sqlite import SqliteStorage
+
+        if not rest.removeprefix("/"):
+            raise StudyError("the storage sqlite:/// needs a file: sqlite:///furthest.db")
+        return SqliteStorage(rest.removeprefix("/"))
+    raise StudyError(
+        f"unknown storage {url!r}; sqlite:///FILE (sqlite:////… for an absolute path) or "
+        "postgresql://USER@HOST/DATABASE"
+    )

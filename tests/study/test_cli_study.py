@@ -1,0 +1,178 @@
+"""furthest study, as the shell sees it."""
+
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from furthest.cli import main
+
+MEASURE = "import sys, random; print((2.0, 0.0)[int(sys.argv[1])] + random.gauss(0, 1))"
+
+TWO = """
+eps = 0.5
+arms = [[1, 0], [0, 1]]
+arm_names = ["A", "B"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a problem file and something to measure."""
+    (tmp_path / "two.toml").write_text(TWO)
+    (tmp_path / "measure.py").write_text(MEASURE)
+    return tmp_path
+
+
+@pytest.fixture
+def study(folder, monkeypatch, capfd):
+    """furthest study …, in this process: compiled code is loaded once."""
+    monkeypatch.chdir(folder)
+
+    def call(*arguments, **environment):
+        capfd.readouterr()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["furthest", "study", *map(str, arguments)])
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as end:
+                main()
+        out, err = capfd.readouterr()
+        return SimpleNamespace(returncode=end.value.code or 0, stdout=out, stderr=err)
+
+    return call
+
+
+def data(process):
+    """The one JSON value on standard output, and nothing else."""
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
+
+
+def refused(process, code=2):
+    """One clear sentence on standard error."""
+    assert process.returncode == code, process.stderr
+    assert process.stdout == ""
+    assert process.stderr.startswith("furthest: ")
+    assert len(process.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in process.stderr
+    return process.stderr
+
+
+def test_a_whole_study(study, folder):
+    created = data(study("create", "paint", "two.toml", "--delta", "0.1", "--json"))
+    assert created["name"] == "paint"
+    trials = data(study("ask", "paint", "-n", "2", "--json"))
+    assert [(trial["arm"], trial["name"]) for trial in trials] == [(0, "A"), (1, "B")]
+    assert set(trials[0]) == {"id", "arm", "name"}
+    told = data(study("tell", "paint", trials[0]["id"], "-0.25", "--json"))
+    assert told == {"id": trials[0]["id"], "value": -0.25}
+    assert study("tell", "paint", trials[0]["id"], "-0.25").returncode == 0
+    data(study("fail", "paint", trials[1]["id"], "--reason", "spilled", "--json"))
+    added = data(study("add", "paint", "B", "-1e-3", "--id", "mine", "--json"))
+    assert added["id"] == "mine"
+    listed = data(study("list", "--json"))["studies"]
+    assert [(row["name"], row["measurements"]) for row in listed] == [("paint", 2)]
+    shown = data(study("show", "paint", "--foresight", "--json"))
+    assert {
+        "name",
+        "state",
+        "answer",
+        "statistic",
+        "threshold",
+        "measurements",
+        "pending",
+        "failed",
+        "guarantee",
+        "certificate",
+    } <= set(shown)
+    assert (shown["state"], shown["measurements"], shown["failed"]) == ("running", 2, 1)
+    assert shown["foresight"]["median"] > 0
+
+    command = f"'{sys.executable}' measure.py"
+    run = study("run", "paint", "--exec", command, "--jobs", "2", "--json")
+    done = data(run)
+    assert done["state"] == "stopped"
+    assert done["certificate"]["answer_name"] in ("A", "B")
+    assert "the answer is" in refused(study("ask", "paint"), 1)
+
+    exported = data(study("export", "paint", "--json"))
+    assert exported["name"] == "paint"
+    assert exported["problem"]["arm_names"] == ["A", "B"]
+    first = exported["measurements"][0]
+    assert (first["id"], first["arm"], first["value"]) == (trials[0]["id"], 0, -0.25)
+    assert exported["certificate"] == done["certificate"]
+    (folder / "paint.json").write_text(json.dumps(exported))
+    assert data(study("verify", "paint.json", "--json"))["certificate"] == done["certificate"]
+    assert data(study("verify", "paint", "--certificate", "paint.json", "--json"))["verified"]
+    exported["certificate"]["statistic"] += 1
+    (folder / "paint.json").write_text(json.dumps(exported))
+    assert "the certificate says statistic" in refused(study("verify", "paint.json"), 1)
+
+    assert study("export", "paint", "--out", "paint.html").returncode == 0
+    assert done["certificate"]["log_digest"] in (folder / "paint.html").read_text()
+    rows = study("export", "paint").stdout.splitlines()
+    assert rows[0].startswith("id,arm,name,value")
+    assert len(rows) == done["measurements"] + 1
+
+    assert "--yes" in refused(study("delete", "paint"))
+    assert data(study("delete", "paint", "--yes", "--json")) == {"deleted": "paint"}
+    assert "there is none" in refused(study("show", "paint"))
+
+
+def test_a_shell_loop(furthest, folder):
+    """Every call a process of its own, as in the documentation's loop."""
+
+    def study(*arguments):
+        return furthest("study", *arguments)
+
+    assert "fixed design" in study("create", "loop", "two.toml").stdout
+    trial, arm, name = study("ask", "loop").stdout.strip().split("\t")
+    assert name == "AB"[int(arm)]
+    assert study("tell", "loop", trial, "1.5").stdout.strip() == f"{trial}: 1.5"
+    shown = study("show", "loop").stdout
+    assert "running" in shown
+    assert "1 measured" in shown
+
+
+def test_bad_input(study):
+    study("create", "a", "two.toml")
+    trial = study("ask", "a").stdout.split("\t")[0]
+    study("tell", "a", trial, "0.5")
+    assert "0.5 before, now 0.75" in refused(study("tell", "a", trial, "0.75"))
+    assert "finite" in refused(study("tell", "a", trial, "nan"))
+    assert "finite" in refused(study("tell", "a", trial, "-inf"))
+    assert "not 'much'" in refused(study("tell", "a", trial, "much"))
+    assert f"did you mean '{trial}'" in refused(study("tell", "a", trial + "x", "1"))
+    assert "did you mean 'a'" in refused(study("show", "aa"))
+    assert "already" in refused(study("create", "a", "two.toml"))
+    assert "unknown storage" in refused(study("list", "--storage", "nowhere"))
+    assert "unknown storage" in refused(study("list", FURTHEST_STORAGE="nowhere"))
+    assert ".json, .csv or .html" in refused(study("export", "a", "--out", "a.txt"))
+    assert "neither a file" in refused(study("create", "b", "three.toml"))
+    assert "δ must be" in refused(study("create", "b", "two.toml", "--delta", "2"))
+    refused(study("tell", "a", trial))
+
+
+def test_telling_needs_no_compiler(study, python):
+    """A shell loop should not wait for it."""
+    study("create", "a", "two.toml")
+    script = (
+        "import sys; sys.argv = ['furthest', 'study', *sys.argv[1:]]\n"
+        "from furthest.cli import main\n"
+        "try: main()\n"
+        "finally: print('numba' in sys.modules, file=sys.stderr)"
+    )
+    for arguments in (("add", "a", "A", "1"), ("list",), ("export", "a")):
+        done = python("-c", script, *arguments)
+        assert done.returncode == 0
+        assert done.stderr.strip() == "False", arguments
+
+
+def test_the_run_that_cannot_measure(study):
+    study("create", "a", "two.toml")
+    assert "10 measurements in a row failed" in refused(study("run", "a", "--exec", "false"), 1)
+    assert data(study("run", "a", "--exec", "echo 1.0 #", "--limit", "2", "--json"))["state"] == (
+        "running"
+    )
