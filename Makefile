@@ -26,7 +26,7 @@ format: $(READY)
 	$(BIN)/ruff format
 
 tables: $(READY)
-	$(BIN)/python benchmarks/tables.py
+	$(BIN)/furthest reproduce table-1 table-4 table-5 table-6 table-7 table-8 --jobs 2
 
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py

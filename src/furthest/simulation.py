@@ -4,13 +4,8 @@ Each run has a random stream of its own, derived from the seed and the run's num
 results do not depend on the number of workers or on how the runs are cut into chunks.
 """
 
-import multiprocessing
-import signal
-import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -28,6 +23,7 @@ from furthest.kernels.task import Task
 from furthest.problem import Problem
 from furthest.results import Results
 from furthest.strategy import Start, Strategy
+from furthest.workers import spread
 
 MAX_ROUNDS = 10_000_000
 
@@ -71,11 +67,15 @@ def simulate(
     seed: int = 0,
     jobs: int = 1,
     *,
+    first: int = 0,
     noise: float = 1.0,
     max_rounds: int = MAX_ROUNDS,
     progress: Advance | None = None,
 ) -> Results:
     """Simulate `runs` runs with Gaussian noise of standard deviation `problem.sigma`.
+
+    Runs are numbered: `first` is the number of the first one, so that runs 0 … 99 and later
+    `runs=400, first=100` are together the same as 500 runs at once.
 
     Where σ is unknown the standard deviation is `noise`, and no rule is told.
 
@@ -86,7 +86,7 @@ def simulate(
     strategy = strategy or Strategy()
     several = np.ndim(delta) > 0
     levels = tuple(float(level) for level in np.ravel(delta))
-    _check(levels, runs, jobs, max_rounds, seed)
+    _check(levels, runs, jobs, max_rounds, seed, first)
     strategy.check_levels(levels)
     strategy.check_question(problem.notion, "unknown" if problem.sigma is None else "known")
     near_best = problem.near_best(mu)
@@ -106,7 +106,9 @@ def simulate(
     )
     warm_up(job)
     started = time.perf_counter()
-    done, interrupted = _collect(job, runs, jobs, progress or (lambda _: None))
+    done, interrupted = _collect(
+        job, range(first, first + runs), jobs, progress or (lambda _: None)
+    )
     seconds = time.perf_counter() - started
 
     def arrange(array: NDArray[Any]) -> NDArray[Any]:
@@ -118,6 +120,7 @@ def simulate(
         strategy=strategy.describe() | {"guarantee": strategy.guarantee_for(problem)},
         delta=levels if several else levels[0],
         seed=seed,
+        first=first,
         stopping_times=arrange(done.times),
         answers=arrange(done.answers),
         pulls=arrange(done.pulls),
@@ -129,14 +132,17 @@ def simulate(
     )
 
 
-def _check(levels: Sequence[float], runs: int, jobs: int, max_rounds: int, seed: int) -> None:
+def _check(
+    levels: Sequence[float], runs: int, jobs: int, max_rounds: int, seed: int, first: int
+) -> None:
     if not levels:
         raise InputError("give at least one δ")
     for name, value in (("runs", runs), ("jobs", jobs), ("max_rounds", max_rounds)):
         if value < 1:
             raise InputError(f"{name} must be at least 1, not {value}")
-    if seed < 0:
-        raise InputError(f"seed must be at least 0, not {seed}")
+    for name, value in (("seed", seed), ("first", first)):
+        if value < 0:
+            raise InputError(f"{name} must be at least 0, not {value}")
 
 
 @contextmanager
@@ -237,10 +243,10 @@ def _join(batches: list[Runs], job: Job) -> Runs:
     return Runs(*(np.concatenate(arrays) for arrays in zip(*batches, strict=True)))
 
 
-def _collect(job: Job, runs: int, jobs: int, progress: Advance) -> tuple[Runs, bool]:
+def _collect(job: Job, numbers: range, jobs: int, progress: Advance) -> tuple[Runs, bool]:
     """All runs, or those finished when Ctrl-C came."""
     finished: list[Runs] = []
-    batches = _one_process(job, runs) if jobs == 1 else _many_processes(job, runs, jobs)
+    batches = _one_process(job, numbers) if jobs == 1 else _many_processes(job, numbers, jobs)
     try:
         for batch in batches:
             finished.append(batch)
@@ -250,41 +256,14 @@ def _collect(job: Job, runs: int, jobs: int, progress: Advance) -> tuple[Runs, b
     return _join(finished, job), False
 
 
-def _one_process(job: Job, runs: int) -> Iterator[Runs]:
+def _one_process(job: Job, numbers: range) -> Iterator[Runs]:
     ready = _ready(job)
-    for number in range(runs):
+    for number in numbers:
         yield _simulate_run(job, *ready, number)
 
 
-def _many_processes(job: Job, runs: int, jobs: int) -> Iterator[Runs]:
+def _many_processes(job: Job, numbers: range, jobs: int) -> Iterator[Runs]:
     """Chunks of runs on a pool; a few per worker, so that none idles at the end for long."""
-    size = max(1, min(256, runs // (jobs * 8)))
-    chunks = [(first, min(first + size, runs)) for first in range(0, runs, size)]
-    # A forked worker inherits the compiled code and a researcher's own rule from this process.
-    method = "fork" if sys.platform == "linux" else "spawn"
-    pool = ProcessPoolExecutor(
-        min(jobs, len(chunks)), multiprocessing.get_context(method), initializer=_ignore_interrupts
-    )
-    try:
-        with warnings.catch_warnings():
-            # Python warns of any thread, even those of BLAS; ours hold no locks when we fork.
-            warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
-            waiting: set[Future[Runs]] = {
-                pool.submit(_simulate_chunk, job, *chunk) for chunk in chunks
-            }
-        while waiting:
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
-    except (KeyboardInterrupt, GeneratorExit):
-        # A worker may be hours from the end of its chunk; the pool has no public way to stop it.
-        for process in list(pool._processes.values()):
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches all processes of a terminal; the parent alone handles it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    size = max(1, min(256, len(numbers) // (jobs * 8)))
+    chunks = [(first, min(first + size, numbers.stop)) for first in numbers[::size]]
+    return spread(_simulate_chunk, [(job, *chunk) for chunk in chunks], jobs)

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from furthest.cli import compare, complexity, demo, plan, rules, simulate
+from furthest.cli import compare, complexity, demo, plan, reproduce, rules, simulate
 from furthest.errors import FurthestError, InputError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app.command("simulate")(simulate.command)
 app.command("compare")(compare.command)
 app.command("complexity")(complexity.command)
 app.command("plan")(plan.command)
+app.command("reproduce")(reproduce.command)
 app.command("rules")(rules.command)
 app.command("demo")(demo.command)
 

@@ -1,0 +1,136 @@
+"""reproduce: make what is missing, draw, judge, and write the report."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from furthest.errors import InputError, pick
+from furthest.paper.claims import Verdict, judge
+from furthest.paper.entries import ENTRIES, Entry
+from furthest.paper.outcomes import Outcomes
+from furthest.paper.runner import Piece, Work, plan, run
+from furthest.paper.shapes import Block, Number, TableBlock
+from furthest.paper.store import Store
+
+Progress = Callable[[Piece], None]
+SEED = 2022
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What all calls that wrote into a folder took, as far as they came to their end."""
+
+    calls: int
+    seconds: float
+    cpu: float
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Everything the report shows."""
+
+    runs: int
+    seed: int
+    jobs: int
+    sections: tuple[tuple[Entry, tuple[Block, ...]], ...]
+    verdicts: tuple[Verdict, ...]
+    rounds: int  # measurements behind what is shown
+    units: int  # runs and draws behind what is shown
+    work: Work  # done by this call
+    seconds: float  # taken by this call
+    cost: Cost  # of all calls so far
+
+    def numbers(self) -> list[tuple[str, str, str, Number]]:
+        """(entry, row, column, number) of every number that has a printed one."""
+        return [
+            (entry.name, str(row[0]), block.header[place], item)
+            for entry, blocks in self.sections
+            for block in blocks
+            if isinstance(block, TableBlock)
+            for row in block.rows
+            for place, item in enumerate(row)
+            if isinstance(item, Number) and item.printed is not None
+        ]
+
+
+def choose(names: Sequence[str]) -> list[Entry]:
+    """The entries of these names, in the order of the paper; `all` means all."""
+    for name in names:
+        if name != "all":
+            pick(name, ENTRIES, "table or figure", InputError)
+    return [entry for name, entry in ENTRIES.items() if name in names or "all" in names]
+
+
+class Job:
+    """A reproduction in the making: first what is missing, then `finish`."""
+
+    def __init__(self, entries: Sequence[Entry], runs: int, folder: Path, seed: int) -> None:
+        self.entries = entries
+        self.runs = runs
+        self.store = Store(folder, seed)
+        self.pieces = plan({entry.name: list(entry.cells()) for entry in entries}, self.store, runs)
+
+    def finish(self, jobs: int, progress: Progress) -> Reproduction:
+        """Make the missing pieces, read everything back, draw and judge."""
+        started = time.perf_counter()
+        work = run(self.pieces, self.store, jobs, progress)
+        cells = [cell for entry in self.entries for cell in entry.cells()]
+        outcomes = Outcomes(cells, lambda cell: self.store.read(cell, cell.units(self.runs)))
+        figures = self.store.folder / "figures"
+        sections = tuple(
+            (
+                entry,
+                tuple(
+                    shape.block(outcomes, figures, f"{entry.name}{_letter(entry, place)}")
+                    for place, shape in enumerate(entry.shapes)
+                ),
+            )
+            for entry in self.entries
+        )
+        made = list(outcomes.all())
+        seconds = time.perf_counter() - started
+        return Reproduction(
+            runs=self.runs,
+            seed=self.store.seed,
+            jobs=jobs,
+            sections=sections,
+            verdicts=tuple(judge(outcomes)),
+            rounds=sum(outcome.rounds for outcome in made),
+            units=sum(outcome.units for outcome in made),
+            work=work,
+            seconds=seconds,
+            cost=self._note(work, seconds, jobs),
+        )
+
+    def _note(self, work: Work, seconds: float, jobs: int) -> Cost:
+        """Add this call to the folder's log, and sum the log up."""
+        path = self.store.folder / "log.jsonl"
+        line = {
+            "entries": [entry.name for entry in self.entries],
+            "runs": self.runs,
+            "jobs": jobs,
+            "seed": self.store.seed,
+            "units": work.units,
+            "rounds": work.rounds,
+            "seconds": round(seconds, 3),
+            "cpu": round(work.cpu, 3),
+        }
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        lines: list[dict[str, Any]] = [
+            json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()
+        ]
+        return Cost(
+            calls=len(lines),
+            seconds=sum(line["seconds"] for line in lines),
+            cpu=sum(line["cpu"] for line in lines),
+            rounds=sum(line["rounds"] for line in lines),
+        )
+
+
+def _letter(entry: Entry, place: int) -> str:
+    return "" if len(entry.shapes) == 1 else "abcdefgh"[place]
