@@ -6,7 +6,7 @@ depends on the cell's settings, the seed and i only, so cells can be made in any
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -168,6 +168,16 @@ class Draws:
 def join(pieces: Sequence[Columns]) -> Columns:
     """Pieces below one another."""
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
+
+def distinct(cells: Iterable[Cell], runs: int) -> dict[str, Cell]:
+    """Cells by their settings; of those that differ only in their share, the largest."""
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        name = key(cell, 0)
+        if name not in found or cell.units(runs) > found[name].units(runs):
+            found[name] = cell
+    return found
 
 
 def describe(cell: Cell, seed: int) -> dict[str, Any]:

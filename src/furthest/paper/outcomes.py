@@ -1,7 +1,7 @@
 """What a cell's runs say: means with their standard errors."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,9 +84,9 @@ class NotMadeError(KeyError):
 class Outcomes:
     """Outcomes by cell; read once each."""
 
-    def __init__(self, cells: Sequence[Cell], read: Callable[[Cell], Columns]) -> None:
+    def __init__(self, cells: Mapping[str, Cell], read: Callable[[Cell], Columns]) -> None:
         self._read = read
-        self._cells = {key(cell, 0): cell for cell in cells}
+        self._cells = cells
         self._known: dict[str, Outcome] = {}
 
     def __getitem__(self, cell: Cell) -> Outcome:

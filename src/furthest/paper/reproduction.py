@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from furthest.errors import InputError, pick
+from furthest.paper.cells import distinct
 from furthest.paper.claims import Verdict, judge
 from furthest.paper.entries import ENTRIES, Entry
 from furthest.paper.outcomes import Outcomes
@@ -78,7 +79,7 @@ class Job:
         """Make the missing pieces, read everything back, draw and judge."""
         started = time.perf_counter()
         work = run(self.pieces, self.store, jobs, progress)
-        cells = [cell for entry in self.entries for cell in entry.cells()]
+        cells = distinct((cell for entry in self.entries for cell in entry.cells()), self.runs)
         outcomes = Outcomes(cells, lambda cell: self.store.read(cell, cell.units(self.runs)))
         figures = self.store.folder / "figures"
         sections = tuple(

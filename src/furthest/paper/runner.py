@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from furthest.paper.cells import Cell, key, own_seed
+from furthest.paper.cells import Cell, distinct, key, own_seed
 from furthest.paper.outcomes import Outcome
 from furthest.paper.store import Store
 from furthest.workers import spread
@@ -45,12 +45,11 @@ class Work:
 def plan(entries: Mapping[str, Sequence[Cell]], store: Store, runs: int) -> list[Piece]:
     """All missing pieces, entry by entry; a cell that several entries show is made once."""
     pieces: list[Piece] = []
-    seen: set[str] = set()
+    left = distinct((cell for cells in entries.values() for cell in cells), runs)
     for entry, cells in entries.items():
-        for cell in cells:
-            name = key(cell, store.seed)
-            if name not in seen:
-                seen.add(name)
+        for name in distinct(cells, runs):
+            cell = left.pop(name, None)
+            if cell is not None:
                 gaps = store.missing(cell, cell.units(runs))
                 pieces += [Piece(entry, cell, *cut) for cut in _cut(gaps, cell.effort)]
     return pieces
