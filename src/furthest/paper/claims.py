@@ -1,7 +1,7 @@
 """The statements of the paper's text, each computed from the entries and given a verdict.
 
 A statement is told in our words, with its place in the paper. "On par" and "almost no impact" are
-taken as within 5 %; an order of two algorithms as an order of their means. Each statement comes
+taken as within 5 or 6 %; an order of two algorithms as an order of their means. Each statement comes
 down to margins, numbers that are positive where it holds.
 """
 
@@ -129,29 +129,35 @@ def _share(notion: Notion, printed: float) -> Callable[[Outcomes], Finding]:
     return find
 
 
-def _mean_ratios(outcomes: Outcomes, notion: Notion) -> dict[float, Estimate]:
-    """Mean T_ε/T_g by ε."""
-    return {eps: mean_of(ratios(outcomes, cell)) for eps, cell in e.draws(notion).items()}
+def _ratios(outcomes: Outcomes, notion: Notion) -> dict[float, Estimate]:
+    """Median T_ε/T_g by ε, which the figures show; its error is that of a normal sample."""
+    found = {}
+    for eps, cell in e.draws(notion).items():
+        sample = ratios(outcomes, cell)
+        error = math.sqrt(math.pi / 2) * mean_of(sample).error
+        found[eps] = Estimate(float(np.median(sample)), error)
+    return found
 
 
 def _ratio(notion: Notion, printed: float) -> Callable[[Outcomes], Finding]:
     def find(outcomes: Outcomes) -> Finding:
-        found = _mean_ratios(outcomes, notion)
-        mean, values = average(found.values()), [ratio.value for ratio in found.values()]
+        found = _ratios(outcomes, notion)
+        median, values = average(found.values()), [ratio.value for ratio in found.values()]
+        mean = average(mean_of(ratios(outcomes, cell)) for cell in e.draws(notion).values())
         text = (
-            f"{mean.value:.3f} on average over ε ({min(values):.3f} … {max(values):.3f}; "
-            f"{found[0.05].value:.3f} at ε = 0.05)"
+            f"median {median.value:.3f} on average over ε ({min(values):.3f} … {max(values):.3f}; "
+            f"{found[0.05].value:.3f} at ε = 0.05); mean {mean.value:.3f}"
         )
-        return Finding(text, (_within(mean, printed, 0.03),))
+        return Finding(text, (_within(median, printed, 0.03),))
 
     return find
 
 
 def _slim(outcomes: Outcomes) -> Finding:
-    found = {eps: ratio for eps, ratio in _mean_ratios(outcomes, "additive").items() if eps <= 0.01}
+    found = {eps: ratio for eps, ratio in _ratios(outcomes, "additive").items() if eps <= 0.01}
     text = ", ".join(f"{ratio.value:.4f} at ε = {eps:g}" for eps, ratio in found.items())
     margins = tuple(_below(Estimate(0.97, 0.0), ratio) for ratio in found.values())
-    return Finding(f"T_ε/T_g = {text}", margins)
+    return Finding(f"median T_ε/T_g = {text}", margins)
 
 
 def _logarithmic(outcomes: Outcomes) -> Finding:
@@ -166,12 +172,12 @@ def _logarithmic(outcomes: Outcomes) -> Finding:
 
 
 def _smaller_effect(outcomes: Outcomes) -> Finding:
-    means = {
-        notion: average(_mean_ratios(outcomes, notion).values())
+    medians = {
+        notion: average(_ratios(outcomes, notion).values())
         for notion in ("multiplicative", "additive")
     }
-    text = ", ".join(f"{notion} {mean.value:.3f}" for notion, mean in means.items())
-    return Finding(f"mean T_ε/T_g: {text}", (_below(*means.values()),))
+    text = ", ".join(f"{notion} {mean.value:.3f}" for notion, mean in medians.items())
+    return Finding(f"median T_ε/T_g, averaged over ε: {text}", (_below(*medians.values()),))
 
 
 def _single(outcomes: Outcomes) -> Finding:
@@ -440,19 +446,19 @@ def _both(
     ]
 
 
-HARD_PLACES = ("section 5, figure 3", "appendix, figure 9 and table 8")
-RANDOM_PLACES = ("section 5, figure 4", "appendix, figure 10")
+HARD_PLACES = ("section 6, figure 3", "appendix, figure 9 and table 8")
+RANDOM_PLACES = ("section 6, figure 4", "appendix, figure 10")
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         "share-mul",
-        "section 3, figure 1a",
+        "section 2, figure 1a",
         "The furthest answer is not the greedy one in about 14 % of the draws (multiplicative)",
         _share("multiplicative", 0.14),
     ),
     Claim(
         "ratio-mul",
-        "section 3, figure 1b",
+        "section 2, figure 1b",
         "On those draws T_ε/T_g is 0.9 on average (multiplicative)",
         _ratio("multiplicative", 0.9),
     ),
@@ -488,20 +494,20 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "single",
-        "section 3",
+        "section 2",
         "The furthest and the greedy answer were never seen to be ambiguous",
         _single,
     ),
     Claim(
         "candidate-add",
-        "section 4.3, figure 2",
+        "section 3.3, figure 2",
         "The furthest candidate stops sooner than the greedy one for every modified algorithm, by "
         "a ratio of 0.92 on average (additive)",
         _candidate_ratio("additive", 0.92),
     ),
     Claim(
         "gap-rule",
-        "section 4.3, figure 2",
+        "section 3.3, figure 2",
         "LinGapE with the furthest candidate beats its own ε-gap rule, which is equivalent to the "
         "greedy candidate",
         _gap,
@@ -514,7 +520,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "table-ratio-mul",
-        "section 5, table 1",
+        "section 6, table 1",
         "(Instantaneous) furthest over greedy candidate: 0.92 on average (multiplicative)",
         _table_ratio("multiplicative", 0.92),
     ),
@@ -526,13 +532,13 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     *_both(
         "instantaneous",
-        ("section 5, table 1", "appendix, table 7"),
+        ("section 6, table 1", "appendix, table 7"),
         "The instantaneous furthest answer is as good as the furthest one",
         _instantaneous_as_furthest,
     ),
     Claim(
         "lebai-par",
-        "section 5, table 1",
+        "section 6, table 1",
         "LεBAI performs on par with ε-TaS and with Fixed (multiplicative)",
         _on_par_mul,
     ),
@@ -544,13 +550,13 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "sticky-tas",
-        "section 4, sticky track-and-stop",
+        "section 5, sticky track-and-stop",
         "Sticky TaS performs on par with ε-TaS (multiplicative)",
         _sticky_tas,
     ),
     Claim(
         "uniform-mul",
-        "section 5, table 1",
+        "section 6, table 1",
         "LεBAI needs about 85 % of the measurements of uniform sampling (multiplicative)",
         _over_uniform("multiplicative", 0.85),
     ),
@@ -568,7 +574,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "original-add",
-        "section 4.3 and appendix, table 6",
+        "section 3.3 and appendix, table 6",
         "The original stopping rules take 545 times as long (additive)",
         _original("additive", 545),
     ),
@@ -586,7 +592,14 @@ CLAIMS: tuple[Claim, ...] = (
         "LεBAI performs better than LinGame and XY-Static",
         _fastest("lebai", "lingame", "xy-static"),
     ),
-    *_both("fixed", HARD_PLACES, "LεBAI is on par with Fixed", _par_with_fixed),
+    *_both(
+        "fixed",
+        HARD_PLACES,
+        "LεBAI is on par with Fixed",
+        _par_with_fixed,
+        "The print has 321 against 300 here, 7 % apart; of 6 % in table 7 the text says slightly "
+        "worse.",
+    ),
     *_both("poor", HARD_PLACES, "Uniform and DKM need almost twice as much or more", _poor),
     *_both(
         "adaptive",

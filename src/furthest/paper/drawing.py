@@ -44,7 +44,7 @@ def boxes(
     size = (columns * max(3.2, 1.2 + 0.62 * most), 3.9 * rows)
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
-            rows, columns, figsize=size, layout="constrained", squeeze=False
+            rows, columns, figsize=size, layout="constrained", squeeze=False, sharey=True
         )
         for axis, (title, panel) in zip(axes.flat, panels.items(), strict=False):
             _boxes(axis, panel, names)
@@ -122,7 +122,7 @@ def curves(
         for (label, value), style in zip(limits.items(), ("--", "-.", ":"), strict=False):
             axis.axhline(value, color="black", linestyle=style, linewidth=1.1, label=label)
         axis.set_xscale("log")
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(bottom=0.8 * min(limits.values()))
         axis.set_xlabel("log₁₀(1/δ)")
         axis.set_ylabel("mean stopping time / ln(1/δ)")
         axis.grid(color="0.9", linewidth=0.8)

@@ -37,8 +37,8 @@ LABELS = {
 }
 MODIFIED = ("lingame", "dkm", "lingape", "xy-static", "xy-adaptive")
 COMPARED = ("lebai", *MODIFIED, "fixed", "uniform")
-# By share of the runs: LinGapE and XY-Adaptive sample by the width of the stopping rule's threshold,
-# and with the sharp width of a proven rule single runs take up to a million measurements.
+# By share of the runs. LinGapE and XY-Adaptive sample by the width of the stopping rule's
+# threshold: with the sharp width of a proven rule single runs take up to a million measurements.
 PROVEN_ON_RANDOM = {
     "lebai": 0.4,
     "lingame": 0.4,

@@ -101,7 +101,7 @@ def _summary(done: Reproduction) -> list[str]:
     lines.append(
         f"{cost.seconds / 60:.1f} minutes of wall time in {cost.calls} "
         f"{'call' if cost.calls == 1 else 'calls'} of the command, {cost.cpu / 60:.1f} minutes of "
-        f"processor time, {done.jobs} processes."
+        "processor time."
     )
     return lines
 
