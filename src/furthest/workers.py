@@ -1,8 +1,11 @@
 """Many calls of one function on several processes."""
 
 import multiprocessing
+import os
 import signal
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -16,7 +19,7 @@ def spread(function: Callable[..., T], calls: Sequence[tuple[Any, ...]], jobs: i
     # A forked worker inherits the compiled code and a researcher's own rule from this process.
     method = "fork" if sys.platform == "linux" else "spawn"
     pool = ProcessPoolExecutor(
-        min(jobs, len(calls)), multiprocessing.get_context(method), initializer=_ignore_interrupts
+        min(jobs, len(calls)), multiprocessing.get_context(method), initializer=_begin
     )
     try:
         with warnings.catch_warnings():
@@ -36,6 +39,14 @@ def spread(function: Callable[..., T], calls: Sequence[tuple[Any, ...]], jobs: i
         pool.shutdown(cancel_futures=True)
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches all processes of a terminal; the parent alone handles it."""
+def _begin() -> None:
+    """Ctrl-C reaches all processes of a terminal: the parent alone handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
+
+
+def _leave_with(parent: int) -> None:
+    """The pool's workers would wait for ever for a parent that was killed."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from furthest.paper.entries import ENTRIES
+from furthest.paper.reproduction import Job, choose
 
 NAMES = (
     *(f"figure-{n}" for n in range(1, 11)),
@@ -82,3 +83,20 @@ def test_bad_input(furthest, tmp_path, arguments, words):
     assert words in process.stderr
     assert "Traceback" not in process.stderr
     assert process.stdout == ""
+
+
+def test_an_interrupted_call_is_counted_too(tmp_path):
+    job = Job(choose(["table-8"]), 3, tmp_path, seed=1)
+    heard = []
+
+    def interrupt(piece):
+        heard.append(piece)
+        if len(heard) == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        job.finish(1, interrupt)
+    done = Job(choose(["table-8"]), 3, tmp_path, seed=1).finish(1, lambda _: None)
+    assert done.work.units == 27 - 4 * 3
+    assert done.cost.calls == 2
+    assert done.cost.rounds == done.rounds

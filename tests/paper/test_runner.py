@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,7 +27,8 @@ def make(folder, runs, jobs=1, cells=CELLS):
     store = Store(folder, seed=5)
     pieces = plan(cells, store, runs)
     heard = []
-    work = run(pieces, store, jobs, heard.append)
+    work = runner.Work()
+    run(pieces, store, jobs, heard.append, work)
     assert len(heard) == len(pieces)
     return store, work
 
@@ -84,7 +86,8 @@ from furthest.paper.entries import own_rule
 runner.PIECE = 0.05
 cells = {"table-4": [own_rule("lingape")]}
 store = Store(Path(sys.argv[1]), 5)
-runner.run(runner.plan(cells, store, 60), store, int(sys.argv[2]), lambda piece: None)
+runner.run(runner.plan(cells, store, 60), store, int(sys.argv[2]), lambda piece: None,
+           runner.Work())
 """
 
 
@@ -110,6 +113,22 @@ def test_it_goes_on_where_it_was_killed(tmp_path, jobs):
     whole, _ = make(tmp_path / "whole", 12, cells={"table-4": [cell]})
     cells = {"table-4": [cell]}
     assert contents(store, 12, cells) == contents(whole, 12, cells)
+
+
+def test_workers_do_not_outlive_a_killed_parent(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, tmp_path, "2"])
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not children.exists():
+        process.kill()
+        pytest.skip("no /proc")
+    deadline = time.monotonic() + 120
+    while len(workers := children.read_text().split()) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    while any(Path(f"/proc/{pid}").exists() for pid in workers) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 
 
 def test_hard_cells_are_what_the_command_line_simulates(furthest):

@@ -1,8 +1,8 @@
 """The statements of the paper's text, each computed from the entries and given a verdict.
 
 A statement is told in our words, with its place in the paper. "On par" and "almost no impact" are
-taken as within 5 or 6 %; an order of two algorithms as an order of their means. Each statement comes
-down to margins, numbers that are positive where it holds.
+taken as within 5 or 6 %, an order of two algorithms as an order of their means. Each statement
+comes down to margins, numbers that are positive where it holds.
 """
 
 import math

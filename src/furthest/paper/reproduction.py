@@ -22,7 +22,7 @@ SEED = 2022
 
 @dataclass(frozen=True)
 class Cost:
-    """What all calls that wrote into a folder took, as far as they came to their end."""
+    """What all calls that wrote into a folder took together, unless they were killed."""
 
     calls: int
     seconds: float
@@ -78,7 +78,11 @@ class Job:
     def finish(self, jobs: int, progress: Progress) -> Reproduction:
         """Make the missing pieces, read everything back, draw and judge."""
         started = time.perf_counter()
-        work = run(self.pieces, self.store, jobs, progress)
+        work = Work()
+        try:
+            run(self.pieces, self.store, jobs, progress, work)
+        finally:
+            self._note(work, time.perf_counter() - started, jobs)
         cells = distinct((cell for entry in self.entries for cell in entry.cells()), self.runs)
         outcomes = Outcomes(cells, lambda cell: self.store.read(cell, cell.units(self.runs)))
         figures = self.store.folder / "figures"
@@ -93,7 +97,6 @@ class Job:
             for entry in self.entries
         )
         made = list(outcomes.all())
-        seconds = time.perf_counter() - started
         return Reproduction(
             runs=self.runs,
             seed=self.store.seed,
@@ -103,13 +106,16 @@ class Job:
             rounds=sum(outcome.rounds for outcome in made),
             units=sum(outcome.units for outcome in made),
             work=work,
-            seconds=seconds,
-            cost=self._note(work, seconds, jobs),
+            seconds=time.perf_counter() - started,
+            cost=self._cost(),
         )
 
-    def _note(self, work: Work, seconds: float, jobs: int) -> Cost:
-        """Add this call to the folder's log, and sum the log up."""
-        path = self.store.folder / "log.jsonl"
+    @property
+    def _log(self) -> Path:
+        return self.store.folder / "log.jsonl"
+
+    def _note(self, work: Work, seconds: float, jobs: int) -> None:
+        """Add this call to the folder's log, an interrupted one as well."""
         line = {
             "entries": [entry.name for entry in self.entries],
             "runs": self.runs,
@@ -120,10 +126,14 @@ class Job:
             "seconds": round(seconds, 3),
             "cpu": round(work.cpu, 3),
         }
-        with path.open("a", encoding="utf-8") as file:
+        self.store.folder.mkdir(parents=True, exist_ok=True)
+        with self._log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
+
+    def _cost(self) -> Cost:
+        """The sum of the log."""
         lines: list[dict[str, Any]] = [
-            json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()
+            json.loads(text) for text in self._log.read_text(encoding="utf-8").splitlines()
         ]
         return Cost(
             calls=len(lines),

@@ -63,12 +63,15 @@ def _cut(gaps: Iterable[tuple[int, int]], effort: float) -> Iterator[tuple[int, 
 
 
 def run(
-    pieces: Sequence[Piece], store: Store, jobs: int, progress: Callable[[Piece], None]
-) -> Work:
-    """Make the pieces and store them; `progress` hears of each."""
-    work = Work()
+    pieces: Sequence[Piece],
+    store: Store,
+    jobs: int,
+    progress: Callable[[Piece], None],
+    work: Work,
+) -> None:
+    """Make the pieces and store them; `progress` hears of each, and `work` adds them up."""
     if not pieces:
-        return work
+        return
     cells = {key(piece.cell, store.seed): piece.cell for piece in pieces}
     for cell in cells.values():
         cell.warm_up()
@@ -82,7 +85,6 @@ def run(
         progress(piece)
     for cell in cells.values():
         store.merge(cell)
-    return work
 
 
 def _make(folder: Path, seed: int, number: int, piece: Piece) -> tuple[int, int, float]:
