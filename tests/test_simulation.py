@@ -49,6 +49,16 @@ def test_results_do_not_depend_on_how_many_runs_there_are():
     assert few.runs == 7
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_runs_can_begin_at_any_number(jobs):
+    whole, rest = run(runs=30), run(runs=23, first=7, jobs=jobs)
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(whole, name)[7:], getattr(rest, name), name)
+    assert rest.columns()["run"].tolist() == list(range(7, 30))
+    with pytest.raises(errors.InputError, match="first must be at least 0"):
+        run(runs=3, first=-1)
+
+
 def test_results_do_not_depend_on_chunks(monkeypatch):
     jobs = []
     warm_up = simulation.warm_up
