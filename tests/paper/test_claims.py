@@ -73,7 +73,8 @@ def test_claims_have_names_of_their_own():
 @pytest.mark.parametrize(
     ("margins", "verdict"),
     [
-        ([(1.0, 5.0)], "confirmed"),
+        ([(1.0, 0.5), (0.0, 0.0)], "confirmed"),
+        ([(1.0, 5.0)], "undecided"),
         ([(1.0, 0.1), (-0.1, 0.1)], "undecided"),
         ([(1.0, 0.1), (-0.3, 0.1)], "differs"),
         ([(-0.3, math.nan)], "undecided"),

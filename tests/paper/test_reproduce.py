@@ -85,6 +85,19 @@ def test_bad_input(furthest, tmp_path, arguments, words):
     assert process.stdout == ""
 
 
+def test_drawing_makes_no_runs(furthest, tmp_path):
+    job = Job(choose(["table-8"]), 3, tmp_path, seed=1)
+    job.finish(1, lambda _: None)
+    done = Job(choose(["all"]), 5000, tmp_path, seed=1, draw=True).finish(1, lambda _: None)
+    # Figure 9 shows cells of table 8; nothing else is complete.
+    assert [section.entry.name for section in done.sections] == ["figure-9", "table-8"]
+    assert [section.units for section in done.sections] == [(3, 3), (3, 3)]
+    assert (done.work.units, done.units) == (0, 27)
+    process = furthest("reproduce", "all", "--draw", "--out", "nowhere")
+    assert process.returncode == 2
+    assert "nothing of this is stored in nowhere" in process.stderr
+
+
 def test_an_interrupted_call_is_counted_too(tmp_path):
     job = Job(choose(["table-8"]), 3, tmp_path, seed=1)
     heard = []

@@ -29,6 +29,9 @@ def command(
     ),
     seed: Annotated[int, typer.Option(help="Seed of everything.", min=0)] = 2022,
     jobs: o.Jobs = 1,
+    draw: Annotated[
+        bool, typer.Option("--draw", help="Make no runs: show what is stored, up to --runs.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")] = False,
     json: o.Json = False,
 ) -> None:
@@ -41,7 +44,7 @@ def command(
 
     chosen = choose(entries)
     with o.compilation("reproduce") if not quiet else _silence():
-        job = Job(chosen, runs, out, seed)
+        job = Job(chosen, runs, out, seed, draw=draw)
         with _bars(job.pieces, quiet) as progress:
             done = job.finish(jobs, progress)
     from furthest.paper.report import write

@@ -1,7 +1,7 @@
 """The statements of the paper's text, each computed from the entries and given a verdict.
 
 A statement is told in our words, with its place in the paper. "On par" and "almost no impact" are
-taken as within 5 or 6 %, an order of two algorithms as an order of their means. Each statement
+taken as within 6 %, an order of two algorithms as an order of their means. Each statement
 comes down to margins, numbers that are positive where it holds.
 """
 
@@ -14,11 +14,13 @@ import numpy as np
 from furthest.paper import entries as e
 from furthest.paper.cells import Runs
 from furthest.paper.outcomes import Estimate, NotMadeError, Outcomes, average, mean_of
-from furthest.paper.shapes import CLOSE, ratios, share
+from furthest.paper.shapes import ratios, share
 from furthest.problem import Notion
 
-# A statement is refuted where a margin is negative by more than so many standard errors.
-DECIDED = 2.0
+# A margin must be positive by one standard error to confirm, negative by two to refute.
+CONFIRMS, REFUTES = 1.0, 2.0
+
+PAR = 0.06  # how close "on par" is
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,11 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """confirmed, differs, or undecided where it fails by no more than noise."""
-        if any(margin.value < -DECIDED * margin.error for margin in self.margins):
+        """confirmed, differs, or undecided where it is a matter of noise."""
+        if any(margin.value < -REFUTES * margin.error for margin in self.margins):
             return "differs"
-        failed = any(not margin.value >= 0 for margin in self.margins)
-        return "undecided" if failed else "confirmed"
+        held = all(margin.value >= CONFIRMS * margin.error for margin in self.margins)
+        return "confirmed" if held else "undecided"
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def _first_is_fastest(means: dict[str, Estimate]) -> Finding:
     return Finding(text, tuple(_below(first, other) for other in others))
 
 
-def _all_near_one(named: Iterable[tuple[str, Estimate]], tolerance: float = CLOSE) -> Finding:
+def _all_near_one(named: Iterable[tuple[str, Estimate]], tolerance: float = PAR) -> Finding:
     found = list(named)
     text = ", ".join(f"{name} {_text(ratio)}" for name, ratio in found)
     return Finding(text, tuple(_within(ratio, 1.0, tolerance) for _, ratio in found))
@@ -215,7 +217,7 @@ def _gap(outcomes: Outcomes) -> Finding:
     greedy = _mean(outcomes, e.on_hard("lingape", "additive", "greedy"))
     furthest = _mean(outcomes, e.on_hard("lingape", "additive"))
     text = f"furthest {furthest.value:.0f}, gap rule {gap.value:.0f}, greedy {greedy.value:.0f}"
-    return Finding(text, (_below(furthest, gap), _within(gap.over(greedy), 1.0, CLOSE)))
+    return Finding(text, (_below(furthest, gap), _within(gap.over(greedy), 1.0, PAR)))
 
 
 def _basis(outcomes: Outcomes, notion: Notion, rule: str, candidate: str) -> Estimate:
@@ -319,7 +321,7 @@ def _fastest(*rules: str) -> Callable[[Notion], Callable[[Outcomes], Finding]]:
 def _par_with_fixed(notion: Notion) -> Callable[[Outcomes], Finding]:
     def find(outcomes: Outcomes) -> Finding:
         ratio = _hard(outcomes, notion, "lebai").over(_hard(outcomes, notion, "fixed"))
-        return _all_near_one([("LεBAI/Fixed", ratio)], 0.06)
+        return _all_near_one([("LεBAI/Fixed", ratio)])
 
     return find
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from furthest.paper.entries import Entry
 from furthest.paper.remarks import MISPRINTS, REMARKS
-from furthest.paper.reproduction import Reproduction
+from furthest.paper.reproduction import Reproduction, Section
 from furthest.paper.shapes import Block, Item, Number, PictureBlock, TableBlock
 
 TITLE = "Choosing answers in ε-best-answer identification: the paper reproduced"
@@ -37,7 +37,7 @@ def _place(path: Path, text: str) -> None:
 def data(done: Reproduction) -> dict[str, Any]:
     """What `furthest reproduce --json` prints."""
     return {
-        "entries": [entry.name for entry, _ in done.sections],
+        "entries": [section.entry.name for section in done.sections],
         "runs": done.runs,
         "seed": done.seed,
         "jobs": done.jobs,
@@ -95,7 +95,7 @@ def _summary(done: Reproduction) -> list[str]:
         lines.append(f"{held} of {len(done.verdicts)} statements of the text confirmed.")
     cost = done.cost
     lines.append(
-        f"{done.runs:,} runs per cell, seed {done.seed}; {done.units:,} runs and draws, "
+        f"Up to {done.runs:,} runs per cell, seed {done.seed}: {done.units:,} runs and draws, "
         f"{done.rounds:,} simulated measurements behind what is shown here."
     )
     lines.append(
@@ -128,9 +128,10 @@ def markdown(done: Reproduction, figures: str = "figures") -> str:
     lines += [f"- {line}" for line in _summary(done)] + [""]
     if done.verdicts:
         lines += ["## Statements of the text", "", *_claims_markdown(done), ""]
-    for entry, blocks in done.sections:
-        lines += [f"## {_heading(entry)}", ""]
-        for block in blocks:
+    for section in done.sections:
+        entry = section.entry
+        lines += [f"## {_heading(entry)}", "", _units(section), ""]
+        for block in section.blocks:
             lines += [_markdown_block(block, figures), ""]
         if entry.name in REMARKS:
             lines += [REMARKS[entry.name], ""]
@@ -142,6 +143,12 @@ def markdown(done: Reproduction, figures: str = "figures") -> str:
 def _heading(entry: Entry) -> str:
     name = entry.name.replace("-", " ").capitalize()
     return f"{name}. {entry.title}"
+
+
+def _units(section: Section) -> str:
+    fewest, most = section.units
+    count = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    return f"{count} runs or draws per cell."
 
 
 def _claims_markdown(done: Reproduction) -> list[str]:
@@ -204,15 +211,17 @@ def webpage(done: Reproduction, figures: Path) -> str:
     body.append(f"<p>{escape(SOURCE)}, run again by <code>furthest reproduce</code>.</p>")
     body.append("<ul>" + "".join(f"<li>{escape(line)}</li>" for line in _summary(done)) + "</ul>")
     links = [("claims", "statements")] if done.verdicts else []
-    links += [(entry.name, entry.name) for entry, _ in done.sections] + [("misprints",) * 2]
+    links += [(section.entry.name,) * 2 for section in done.sections] + [("misprints",) * 2]
     body.append(
         "<nav>" + " ".join(f'<a href="#{anchor}">{name}</a>' for anchor, name in links) + "</nav>"
     )
     if done.verdicts:
         body.append('<h2 id="claims">Statements of the text</h2>' + _claims_html(done))
-    for entry, blocks in done.sections:
+    for section in done.sections:
+        entry = section.entry
         body.append(f'<h2 id="{entry.name}">{escape(_heading(entry))}</h2>')
-        body += [_html_block(block, figures) for block in blocks]
+        body.append(f'<p class="note">{_units(section)}</p>')
+        body += [_html_block(block, figures) for block in section.blocks]
         if entry.name in REMARKS:
             body.append(f'<p class="remark">{escape(REMARKS[entry.name])}</p>')
     items = "".join(f"<li><b>{escape(what)}.</b> {escape(why)}</li>" for what, why in MISPRINTS)

@@ -31,13 +31,22 @@ class Cost:
 
 
 @dataclass(frozen=True)
+class Section:
+    """One entry as it is shown."""
+
+    entry: Entry
+    blocks: tuple[Block, ...]
+    units: tuple[int, int]  # runs or draws per cell: fewest, most
+
+
+@dataclass(frozen=True)
 class Reproduction:
     """Everything the report shows."""
 
     runs: int
     seed: int
     jobs: int
-    sections: tuple[tuple[Entry, tuple[Block, ...]], ...]
+    sections: tuple[Section, ...]
     verdicts: tuple[Verdict, ...]
     rounds: int  # measurements behind what is shown
     units: int  # runs and draws behind what is shown
@@ -48,9 +57,9 @@ class Reproduction:
     def numbers(self) -> list[tuple[str, str, str, Number]]:
         """(entry, row, column, number) of every number that has a printed one."""
         return [
-            (entry.name, str(row[0]), block.header[place], item)
-            for entry, blocks in self.sections
-            for block in blocks
+            (section.entry.name, str(row[0]), block.header[place], item)
+            for section in self.sections
+            for block in section.blocks
             if isinstance(block, TableBlock)
             for row in block.rows
             for place, item in enumerate(row)
@@ -67,13 +76,19 @@ def choose(names: Sequence[str]) -> list[Entry]:
 
 
 class Job:
-    """A reproduction in the making: first what is missing, then `finish`."""
+    """A reproduction in the making: first what is missing, then `finish`.
 
-    def __init__(self, entries: Sequence[Entry], runs: int, folder: Path, seed: int) -> None:
+    With `draw` nothing is made: shown is what is stored, at most `runs` runs of it.
+    """
+
+    def __init__(
+        self, entries: Sequence[Entry], runs: int, folder: Path, seed: int, *, draw: bool = False
+    ) -> None:
         self.entries = entries
         self.runs = runs
         self.store = Store(folder, seed)
-        self.pieces = plan({entry.name: list(entry.cells()) for entry in entries}, self.store, runs)
+        wanted = {} if draw else {entry.name: list(entry.cells()) for entry in entries}
+        self.pieces = plan(wanted, self.store, runs)
 
     def finish(self, jobs: int, progress: Progress) -> Reproduction:
         """Make the missing pieces, read everything back, draw and judge."""
@@ -83,19 +98,12 @@ class Job:
             run(self.pieces, self.store, jobs, progress, work)
         finally:
             self._note(work, time.perf_counter() - started, jobs)
-        cells = distinct((cell for entry in self.entries for cell in entry.cells()), self.runs)
+        entries = [entry for entry in self.entries if self._can_show(entry)]
+        if not entries:
+            raise InputError(f"nothing of this is stored in {self.store.folder}")
+        cells = distinct((cell for entry in entries for cell in entry.cells()), self.runs)
         outcomes = Outcomes(cells, lambda cell: self.store.read(cell, cell.units(self.runs)))
-        figures = self.store.folder / "figures"
-        sections = tuple(
-            (
-                entry,
-                tuple(
-                    shape.block(outcomes, figures, f"{entry.name}{_letter(entry, place)}")
-                    for place, shape in enumerate(entry.shapes)
-                ),
-            )
-            for entry in self.entries
-        )
+        sections = tuple(self._section(entry, outcomes) for entry in entries)
         made = list(outcomes.all())
         return Reproduction(
             runs=self.runs,
@@ -109,6 +117,21 @@ class Job:
             seconds=time.perf_counter() - started,
             cost=self._cost(),
         )
+
+    def _can_show(self, entry: Entry) -> bool:
+        """Whether at least two units of every cell are stored, or all if there are fewer."""
+        return all(
+            self.store.reached(cell) >= min(2, cell.units(self.runs)) for cell in entry.cells()
+        )
+
+    def _section(self, entry: Entry, outcomes: Outcomes) -> Section:
+        figures = self.store.folder / "figures"
+        blocks = tuple(
+            shape.block(outcomes, figures, f"{entry.name}{_letter(entry, place)}")
+            for place, shape in enumerate(entry.shapes)
+        )
+        units = [outcomes[cell].units for cell in entry.cells()]
+        return Section(entry, blocks, (min(units), max(units)))
 
     @property
     def _log(self) -> Path:

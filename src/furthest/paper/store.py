@@ -20,6 +20,10 @@ READERS = {".parquet": tables.read_parquet, ".csv": tables.read_csv}
 WRITERS = {".parquet": tables.write_parquet, ".csv": tables.write_csv}
 
 
+# More units than any cell will ever have.
+MOST = 10**9
+
+
 class Store:
     """The runs of one output folder, for one seed."""
 
@@ -38,6 +42,10 @@ class Store:
             if reached >= units:
                 return gaps
         return [*gaps, (reached, units)]
+
+    def reached(self, cell: Cell) -> int:
+        """How many units are stored without a gap, from the first on."""
+        return self.missing(cell, MOST)[0][0]
 
     def write(self, cell: Cell, first: int, last: int, columns: Columns) -> None:
         """Add a piece."""
