@@ -434,6 +434,38 @@ def _robust(notion: Notion) -> Callable[[Outcomes], Finding]:
     return find
 
 
+# Left open --------------------------------------------------------------------------------------
+
+
+def _limit(line: str, limit: str) -> Callable[[Outcomes], Finding]:
+    """Whether the stopping time over ln(1/δ) comes to a characteristic time."""
+
+    def find(outcomes: Outcomes) -> Finding:
+        cell = e.ASYMPTOTIC[line]
+        time, last = e.characteristic_times()[limit], cell.deltas[-1]
+        mean = outcomes[cell].mean(last)
+        ratio = mean.over(Estimate(-math.log(last) * time, 0.0))
+        text = f"{_text(ratio)} times {limit} ln(1/δ) at δ = {last:.0e}"
+        return Finding(text, (_within(ratio, 1.0, 0.1),))
+
+    return find
+
+
+def _conjecture(outcomes: Outcomes) -> Finding:
+    rules = e.best_answer_rules()
+
+    def mean(rule: str, place: str) -> Estimate:
+        return _mean(outcomes, e.on_best_answer(rules[rule], place))
+
+    words, margins = [], []
+    for rule in ("LinGame", "LinGapE"):
+        found = {p: mean(e.TUNED, p).over(mean(rule, p)) for p in e.BEST_ANSWER}
+        each = ", ".join(f"{_text(ratio, 2)} ({place})" for place, ratio in found.items())
+        words.append(f"over {rule}: {each}")
+        margins += [_below(ratio, Estimate(1.0, 0.0)) for ratio in found.values()]
+    return Finding(f"{e.TUNED}, {'; '.join(words)}", tuple(margins))
+
+
 def _both(
     name: str,
     places: tuple[str, str],
@@ -662,5 +694,24 @@ CLAIMS: tuple[Claim, ...] = (
         RANDOM_PLACES,
         "LεBAI is slightly more robust to increasing dimension than LinGame",
         _robust,
+    ),
+    Claim(
+        "limit-furthest",
+        "section 4, theorem on the upper bound",
+        "As δ → 0 LεBAI with the furthest answer takes T_ε ln(1/δ) measurements",
+        _limit("furthest answer, mixture", "T_ε"),
+    ),
+    Claim(
+        "limit-greedy",
+        "section 2, greedy characteristic time",
+        "As δ → 0 the same with the greedy answer takes T_g ln(1/δ)",
+        _limit("greedy answer, mixture", "T_g"),
+    ),
+    Claim(
+        "conjecture",
+        "section 7, conjecture",
+        "An ε-method with a decreasing ε_t might outperform the methods for ε = 0 on best-answer "
+        "tasks",
+        _conjecture,
     ),
 )

@@ -120,7 +120,8 @@ def curves(
             height = np.array([mean.value for _, mean in line]) / logs
             axis.plot(logs / math.log(10), height, "o-", color=colour, markersize=4, label=label)
         for (label, value), style in zip(limits.items(), ("--", "-.", ":"), strict=False):
-            axis.axhline(value, color="black", linestyle=style, linewidth=1.1, label=label)
+            text = f"{label} = {value:.2f}"
+            axis.axhline(value, color="black", linestyle=style, linewidth=1.1, label=text)
         axis.set_xscale("log")
         axis.set_ylim(bottom=0.8 * min(limits.values()))
         axis.set_xlabel("log₁₀(1/δ)")
