@@ -194,6 +194,7 @@ th, td { padding: .35rem .7rem; text-align: right; vertical-align: top; }
 th { border-bottom: 2px solid #1c1c1c; font-weight: 600; }
 td { border-bottom: 1px solid #e4e4e4; }
 th:first-child, td:first-child, .claims th, .claims td { text-align: left; }
+td:not(:first-child) { white-space: nowrap; } .claims td { white-space: normal !important; }
 td small { display: block; color: #666; }
 .confirmed { background: #e8f5ee; } .differs { background: #fde9e0; }
 b.confirmed { background: none; color: #00734f; } b.differs { background: none; color: #b04400; }
