@@ -14,7 +14,7 @@ import numpy as np
 from furthest.paper import entries as e
 from furthest.paper.cells import Runs
 from furthest.paper.outcomes import Estimate, NotMadeError, Outcomes, average, mean_of
-from furthest.paper.shapes import ratios, share
+from furthest.paper.shapes import CLOSE, ratios, share
 from furthest.problem import Notion
 
 # A margin must be positive by one standard error to confirm, negative by two to refute.
@@ -158,7 +158,7 @@ def _ratio(notion: Notion, printed: float) -> Callable[[Outcomes], Finding]:
 def _slim(outcomes: Outcomes) -> Finding:
     found = {eps: ratio for eps, ratio in _ratios(outcomes, "additive").items() if eps <= 0.01}
     text = ", ".join(f"{ratio.value:.4f} at ε = {eps:g}" for eps, ratio in found.items())
-    margins = tuple(_below(Estimate(0.97, 0.0), ratio) for ratio in found.values())
+    margins = tuple(_below(Estimate(0.95, 0.0), ratio) for ratio in found.values())
     return Finding(f"median T_ε/T_g = {text}", margins)
 
 
@@ -302,7 +302,7 @@ def _original(notion: Notion, printed: float) -> Callable[[Outcomes], Finding]:
             _mean(outcomes, e.own_rule(rule)).over(_mean(outcomes, e.on_hard(rule, notion)))
             for rule in e.OWN
         )
-        return _near(ratio, printed, 0.1 * printed, 0)
+        return _near(ratio, printed, CLOSE * printed, 0)
 
     return find
 
