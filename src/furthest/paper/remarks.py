@@ -11,13 +11,13 @@ class Misprint(NamedTuple):
 
 
 _ORIGINAL = (
-    "The original row comes out 5 to 6 % below the print, for all three algorithms alike, and so do "
-    "the factors 438 and 545; this is not explained. What was tried: LinGapE's case was computed in "
-    "another way, as the first passage of the limiting Brownian motion, with 115,864 ± 311, in line "
-    "with ours and not with the print. The deviations printed here belong to sub-samples of 10 runs "
-    "(see the misprints), so this row may rest on fewer runs than the others: with 500 runs the "
-    "print itself would be uncertain by 1.7 to 2 %, the difference about three standard errors, "
-    "and noise that the algorithms share would move them together."
+    "The original row comes out 5 to 6 % below the print, for all three algorithms alike, and so "
+    "do the factors 438 and 545; this is not explained. What was tried: LinGapE's case was "
+    "computed in another way, as the first passage of the limiting Brownian motion, with 115,864 ±"
+    " 311, in line with ours and not with the print. The deviations printed here belong to sub-"
+    "samples of 10 runs (see the misprints), so this row may rest on fewer runs than the others: "
+    "with 500 runs the print itself would be uncertain by 1.7 to 2 %, the difference about three "
+    "standard errors, and noise that the algorithms share would move them together."
 )
 _ALLOCATION = (
     "All totals agree within 3.2 %. LinGame alone spreads its pulls otherwise than printed: a₁ by "
