@@ -49,6 +49,8 @@ def boxes(
         for axis, (title, panel) in zip(axes.flat, panels.items(), strict=False):
             _boxes(axis, panel, names)
             axis.set_title(title, loc="left", fontsize=11)
+        # The panels share this axis, so it must wait until all of them are drawn.
+        axes[0, 0].set_ylim(bottom=0)
         for row in axes:
             row[0].set_ylabel("stopping time")
         _save(figure, path)
@@ -69,7 +71,6 @@ def _boxes(axis: Any, panel: Mapping[str, NDArray[Any]], names: Mapping[str, str
     for label, box in zip(panel, drawn["boxes"], strict=True):
         variant = "-" in label and label.split("-")[-1] not in ("Static", "Adaptive", "TaS")
         box.set(facecolor=ALGORITHM[names[label]], alpha=0.75, hatch="///" if variant else None)
-    axis.set_ylim(bottom=0)
     axis.set_xticks(axis.get_xticks(), panel, rotation=40, ha="right", rotation_mode="anchor")
     axis.grid(axis="y", color="0.9", linewidth=0.8)
     axis.set_axisbelow(True)

@@ -26,9 +26,10 @@ _ALLOCATION = (
     "allocation, and leaves this difference in LinGame's."
 )
 _RANDOM = (
-    "The text does not say which threshold was used for d > 2; here it is that of d = 2. Means are"
-    " dominated by a few hard draws: where two answers are nearly equal a run takes long, which is"
-    " why stars lie far above medians."
+    "The text does not say which threshold was used for d > 2; here it is that of d = 2. A few "
+    "hard draws, where two answers are nearly equal, take very long, which is why stars lie above "
+    "medians. XY-Adaptive takes 1.3 to 1.5 times as long as LεBAI by the means and 1.4 to 1.6 "
+    "times by the medians; almost twice does not come out."
 )
 
 # By entry.
