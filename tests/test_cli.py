@@ -224,7 +224,7 @@ BAD_INPUTS = [
     ("hard --schedule lazy:constant,start=inf", "start"),
     ("hard --schedule lazy:constant,start=1e30", "start"),
     ("hard --tracking E", "tracking"),
-    ("hard --sampling uniform --tracking D", "does not track"),
+    ("hard --sampling uniform --tracking D", "no choice of tracking"),
     ("hard --option forced", "name=value"),
     ("hard --option force=true", "did you mean 'forced'"),
     ("hard --option forced=abc", "forced"),

@@ -104,7 +104,7 @@ def error_rate(make, notion, sampling, runs=MANY):
     near_best = problem.near_best(mu)
     assert near_best.any()
     assert not near_best[-1]
-    results = simulate(problem, mu, Strategy(sampling), DELTA, runs, seed=7)
+    results = simulate(problem, mu, Strategy(sampling, threshold="mixture"), DELTA, runs, seed=7)
     assert results.stopped.all()
     return results.summary()[0].error_rate
 

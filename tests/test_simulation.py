@@ -1,3 +1,4 @@
+import gc
 import json
 import os
 import shutil
@@ -47,6 +48,16 @@ def test_results_do_not_depend_on_how_many_runs_there_are():
     few, many = run(runs=7), run(runs=30)
     assert_same(few, many, slice(0, 7))
     assert few.runs == 7
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_runs_can_begin_at_any_number(jobs):
+    whole, rest = run(runs=30), run(runs=23, first=7, jobs=jobs)
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(whole, name)[7:], getattr(rest, name), name)
+    assert rest.columns()["run"].tolist() == list(range(7, 30))
+    with pytest.raises(errors.InputError, match="first must be at least 0"):
+        run(runs=3, first=-1)
 
 
 def test_results_do_not_depend_on_chunks(monkeypatch):
@@ -359,3 +370,19 @@ def test_an_interruption_keeps_the_finished_runs(jobs):
     else:
         # Whole chunks, in the order of their numbers; chunks between them may be missing.
         assert all(one in runs for one in kept)
+
+
+def test_memory_does_not_grow_with_the_runs():
+    """Kernels hold on to their generators; so there must not be new ones for every run."""
+
+    def generators():
+        return sum(isinstance(each, np.random.Generator) for each in gc.get_objects())
+
+    instance = instances.hard()
+    arguments = (instance.problem, instance.truth, Strategy(threshold="paper"), 0.5)
+    simulate(*arguments, runs=2)
+    gc.collect()
+    before = generators()
+    simulate(*arguments, runs=50)
+    gc.collect()
+    assert generators() == before > 0

@@ -83,7 +83,6 @@ def test_a_strategy_describes_itself():
         "schedule": "every",
         "tracking": "C",
         "options": {"weights": [1, 2]},
-        "stopping_options": {},
         "guarantee": strategy.guarantee,
     }
     assert "heuristic" in strategy.guarantee

@@ -28,7 +28,7 @@ def stopping_times(
     limits: Mapping[str, float] | None = None,
 ) -> None:
     """Box plots of stopping times (mean as a star), with limits as dashed lines."""
-    plt = _pyplot()
+    plt = pyplot()
     figure, axes = plt.subplots(figsize=(7.5, 1.4 + 0.62 * len(times)), layout="constrained")
     labels = list(times)
     values = [np.asarray(times[label], float) for label in labels]
@@ -70,7 +70,7 @@ def explain(
     the largest around μ, in the metric of its own optimal proportions, that meets none of them.
     In more than two dimensions: the plane through μ that holds both most confusing alternatives.
     """
-    plt = _pyplot()
+    plt = pyplot()
     furthest = _Verification.of(problem, mu, price.furthest, price.weights)
     greedy = _Verification.of(problem, mu, price.greedy, price.greedy_weights)
     plane = _plane(furthest.confusing, greedy.confusing)
@@ -234,10 +234,11 @@ def _draw_verification(
 def _save(figure: Any, path: str | Path) -> None:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=160)
-    _pyplot().close(figure)
+    pyplot().close(figure)
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
+    """matplotlib.pyplot without a screen."""
     try:
         import matplotlib
     except ImportError:

@@ -1,6 +1,5 @@
 """Results: what many runs gave, as columns, summaries and files."""
 
-import csv
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from furthest.errors import MissingExtraError
+from furthest.columns import write_csv, write_parquet
 from furthest.problem import Problem
 
 
@@ -51,6 +50,7 @@ class Results:
     steps: int  # measurements simulated
     seconds: float  # wall time, without compiling
     interrupted: bool = False
+    first: int = 0  # number of the first run
 
     @property
     def runs(self) -> int:
@@ -97,7 +97,7 @@ class Results:
         rows: list[dict[str, NDArray[Any]]] = []
         for delta, index in self._levels():
             row: dict[str, NDArray[Any]] = {
-                "run": np.arange(self.runs),
+                "run": np.arange(self.first, self.first + self.runs),
                 "delta": np.full(self.runs, delta),
                 "stopping_time": self._at(self.stopping_times, index),
                 "answer": self._at(self.answers, index),
@@ -111,20 +111,11 @@ class Results:
 
     def to_csv(self, path: str | Path) -> None:
         """Write `columns()` as CSV."""
-        columns = self.columns()
-        with Path(path).open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+        write_csv(self.columns(), Path(path))
 
     def to_parquet(self, path: str | Path) -> None:
         """Write `columns()` as Parquet (extra: parquet)."""
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise MissingExtraError("pyarrow", "parquet") from None
-        pyarrow.parquet.write_table(pyarrow.table(self.columns()), path)
+        write_parquet(self.columns(), Path(path))
 
     def to_dict(self) -> dict[str, Any]:
         """What `furthest simulate --json` prints, without the instance's name."""

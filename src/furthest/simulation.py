@@ -4,13 +4,9 @@ Each run has a random stream of its own, derived from the seed and the run's num
 results do not depend on the number of workers or on how the runs are cut into chunks.
 """
 
-import multiprocessing
-import signal
-import sys
+import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -26,6 +22,7 @@ from furthest.loops import Loop, loop_for
 from furthest.problem import Problem
 from furthest.results import Results
 from furthest.strategy import Start, Strategy
+from furthest.workers import spread
 
 MAX_ROUNDS = 10_000_000
 
@@ -68,11 +65,15 @@ def simulate(
     seed: int = 0,
     jobs: int = 1,
     *,
+    first: int = 0,
     noise: float = 1.0,
     max_rounds: int = MAX_ROUNDS,
     progress: Advance | None = None,
 ) -> Results:
     """Simulate `runs` runs with Gaussian noise of standard deviation `problem.sigma`.
+
+    Runs are numbered: `first` is the number of the first one, so that runs 0 … 99 and later
+    `runs=400, first=100` are together the same as 500 runs at once.
 
     Where σ is unknown the standard deviation is `noise`, and no rule is told.
 
@@ -83,7 +84,7 @@ def simulate(
     strategy = strategy or Strategy()
     several = np.ndim(delta) > 0
     levels = tuple(float(level) for level in np.ravel(delta))
-    _check(levels, runs, jobs, max_rounds, seed)
+    _check(levels, runs, jobs, max_rounds, seed, first)
     strategy.check_levels(levels)
     strategy.check_question(problem.notion, "unknown" if problem.sigma is None else "known")
     near_best = problem.near_best(mu)
@@ -103,7 +104,9 @@ def simulate(
     )
     warm_up(job)
     started = time.perf_counter()
-    done, interrupted = _collect(job, runs, jobs, progress or (lambda _: None))
+    done, interrupted = _collect(
+        job, range(first, first + runs), jobs, progress or (lambda _: None)
+    )
     seconds = time.perf_counter() - started
 
     def arrange(array: NDArray[Any]) -> NDArray[Any]:
@@ -115,6 +118,7 @@ def simulate(
         strategy=strategy.describe() | {"guarantee": strategy.guarantee_for(problem)},
         delta=levels if several else levels[0],
         seed=seed,
+        first=first,
         stopping_times=arrange(done.times),
         answers=arrange(done.answers),
         pulls=arrange(done.pulls),
@@ -126,14 +130,17 @@ def simulate(
     )
 
 
-def _check(levels: Sequence[float], runs: int, jobs: int, max_rounds: int, seed: int) -> None:
+def _check(
+    levels: Sequence[float], runs: int, jobs: int, max_rounds: int, seed: int, first: int
+) -> None:
     if not levels:
         raise InputError("give at least one δ")
     for name, value in (("runs", runs), ("jobs", jobs), ("max_rounds", max_rounds)):
         if value < 1:
             raise InputError(f"{name} must be at least 1, not {value}")
-    if seed < 0:
-        raise InputError(f"seed must be at least 0, not {seed}")
+    for name, value in (("seed", seed), ("first", first)):
+        if value < 0:
+            raise InputError(f"{name} must be at least 0, not {value}")
 
 
 @contextmanager
@@ -166,11 +173,30 @@ def _ready(job: Job) -> tuple[Callable[[], Start], Loop]:
     return loop_for(job.strategy.rule, start)
 
 
+class _Streams(threading.local):
+    """Two generators, for the noise and for the strategy, which every run sets anew.
+
+    Without Numba's runtime each call of a kernel holds on to its generators for ever: with new
+    ones for every run memory would grow without end.
+    """
+
+    def __init__(self) -> None:
+        self._generators = Generator(PCG64(0)), Generator(PCG64(0))
+
+    def of_run(self, seed: int, number: int) -> tuple[Generator, Generator]:
+        """Noise and internal randomness of one run: a function of the seed and its number."""
+        for stream, generator in enumerate(self._generators):
+            fresh = PCG64(SeedSequence(seed, spawn_key=(number, stream)))
+            generator.bit_generator.state = fresh.state
+        return self._generators
+
+
+_streams = _Streams()
+
+
 def _simulate_run(job: Job, start: Callable[[], Start], run: Loop, number: int) -> Runs:
-    """One run, from its own random stream."""
-    noise, internal = (
-        Generator(PCG64(SeedSequence(job.seed, spawn_key=(number, stream)))) for stream in (0, 1)
-    )
+    """One run, from its own random streams."""
+    noise, internal = _streams.of_run(job.seed, number)
     evidence, stopping, rule = start()
     levels = len(job.deltas)
     times = np.full(levels, -1)
@@ -204,10 +230,10 @@ def _join(batches: list[Runs], job: Job) -> Runs:
     return Runs(*(np.concatenate(arrays) for arrays in zip(*batches, strict=True)))
 
 
-def _collect(job: Job, runs: int, jobs: int, progress: Advance) -> tuple[Runs, bool]:
+def _collect(job: Job, numbers: range, jobs: int, progress: Advance) -> tuple[Runs, bool]:
     """All runs, or those finished when Ctrl-C came."""
     finished: list[Runs] = []
-    batches = _one_process(job, runs) if jobs == 1 else _many_processes(job, runs, jobs)
+    batches = _one_process(job, numbers) if jobs == 1 else _many_processes(job, numbers, jobs)
     try:
         for batch in batches:
             finished.append(batch)
@@ -217,41 +243,14 @@ def _collect(job: Job, runs: int, jobs: int, progress: Advance) -> tuple[Runs, b
     return _join(finished, job), False
 
 
-def _one_process(job: Job, runs: int) -> Iterator[Runs]:
+def _one_process(job: Job, numbers: range) -> Iterator[Runs]:
     ready = _ready(job)
-    for number in range(runs):
+    for number in numbers:
         yield _simulate_run(job, *ready, number)
 
 
-def _many_processes(job: Job, runs: int, jobs: int) -> Iterator[Runs]:
+def _many_processes(job: Job, numbers: range, jobs: int) -> Iterator[Runs]:
     """Chunks of runs on a pool; a few per worker, so that none idles at the end for long."""
-    size = max(1, min(256, runs // (jobs * 8)))
-    chunks = [(first, min(first + size, runs)) for first in range(0, runs, size)]
-    # A forked worker inherits the compiled code and a researcher's own rule from this process.
-    method = "fork" if sys.platform == "linux" else "spawn"
-    pool = ProcessPoolExecutor(
-        min(jobs, len(chunks)), multiprocessing.get_context(method), initializer=_ignore_interrupts
-    )
-    try:
-        with warnings.catch_warnings():
-            # Python warns of any thread, even those of BLAS; ours hold no locks when we fork.
-            warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
-            waiting: set[Future[Runs]] = {
-                pool.submit(_simulate_chunk, job, *chunk) for chunk in chunks
-            }
-        while waiting:
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
-    except (KeyboardInterrupt, GeneratorExit):
-        # A worker may be hours from the end of its chunk; the pool has no public way to stop it.
-        for process in list(pool._processes.values()):
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches all processes of a terminal; the parent alone handles it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    size = max(1, min(256, len(numbers) // (jobs * 8)))
+    chunks = [(first, min(first + size, numbers.stop)) for first in numbers[::size]]
+    return spread(_simulate_chunk, [(job, *chunk) for chunk in chunks], jobs)

@@ -129,9 +129,8 @@ class Strategy:
             "schedule": self.schedule,
             "tracking": self.tracking,
             "options": dict(self.options),
-            "stopping_options": dict(self.stopping_options),
             "guarantee": self.guarantee,
-        }
+        } | ({"stopping_options": dict(self.stopping_options)} if self.stopping_options else {})
 
     def check_levels(self, deltas: Sequence[float]) -> None:
         """Whether one trajectory can serve all these confidence levels."""

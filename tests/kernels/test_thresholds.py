@@ -132,7 +132,7 @@ def test_the_gate_never_changes_a_decision(name, notion):
     instance = instances.GENERATORS[name](notion=notion, eps=0.2)
     problem, task = instance.problem, instance.problem.task
     deltas = [0.5, 0.1, 0.01, 1e-4]
-    strategy = Strategy("lebai")
+    strategy = Strategy("lebai", threshold="mixture")
     engine.register(type(strategy.rule.start(task)), strategy.rule.choose)
     means = task.arms @ problem.whiten(instance.truth)
     decided = skipped = 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from furthest.cli import compare, complexity, demo, plan, rules, simulate, study
+from furthest.cli import compare, complexity, demo, plan, reproduce, rules, simulate, study
 from furthest.errors import FurthestError, InputError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command("compare")(compare.command)
 app.command("complexity")(complexity.command)
 app.command("plan")(plan.command)
 app.add_typer(study.app, name="study")
+app.command("reproduce")(reproduce.command)
 app.command("rules")(rules.command)
 app.command("demo")(demo.command)
 

@@ -1,47 +1,6 @@
-"""The paper's printed numbers: Jourdan & Degenne (2022), ε = 0.05, δ = 0.01, 5,000 runs each."""
+"""The paper again, and what it left open: one entry per table and figure, over one runner.
 
-# Tables 1 and 7: mean stopping times, arms {e1, e2}, the hard instance's four answers.
-CANDIDATES = ("greedy", "furthest", "instantaneous-furthest")
-BY_CANDIDATE: dict[str, dict[str, tuple[int, int, int]]] = {
-    "multiplicative": {
-        "lebai": (416, 383, 381),
-        "eps-tas": (400, 371, 371),
-        "fixed": (401, 374, 374),
-        "uniform": (492, 450, 449),
-    },
-    "additive": {
-        "lebai": (350, 318, 318),
-        "eps-tas": (323, 298, 298),
-        "fixed": (324, 300, 300),
-        "uniform": (477, 434, 434),
-    },
-}
-
-# Tables 5 and 8: mean pulls of the four arms of the hard instance, and their total.
-PULLS: dict[str, dict[str, tuple[int, int, int, int, int]]] = {
-    "multiplicative": {
-        "lebai": (115, 247, 19, 3, 384),
-        "lingame": (120, 239, 52, 12, 423),
-        "dkm": (174, 223, 173, 175, 745),
-        "lingape": (63, 349, 1, 1, 414),
-        "g-static": (204, 227, 7, 19, 458),
-        "xy-static": (223, 224, 1, 1, 449),
-        "xy-adaptive": (82, 315, 1, 1, 399),
-        "fixed": (96, 271, 1, 1, 370),
-        "uniform": (214, 214, 214, 213, 856),
-    },
-    "additive": {
-        "lebai": (77, 228, 13, 3, 321),
-        "lingame": (112, 221, 49, 11, 393),
-        "dkm": (169, 217, 168, 169, 723),
-        "lingape": (47, 248, 1, 1, 297),
-        "g-static": (196, 217, 7, 18, 438),
-        "xy-static": (215, 217, 1, 1, 434),
-        "xy-adaptive": (76, 236, 1, 1, 314),
-        "fixed": (48, 251, 1, 1, 300),
-        "uniform": (211, 211, 211, 210, 844),
-    },
-}
-
-# Tables 4 and 6: mean stopping times with the algorithms' own stopping rules, which have ε = 0.
-ORIGINAL: dict[str, int] = {"lingame": 151_473, "lingape": 121_716, "xy-adaptive": 263_806}
+Jourdan & Degenne (2022), "Choosing Answers in ε-Best-Answer Identification for Linear Bandits".
+An entry says what is simulated and how it is shown (`entries`); the runner makes the runs that are
+not stored yet (`runner`, `store`); the report sets them beside the print (`claims`, `report`).
+"""

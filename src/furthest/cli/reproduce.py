@@ -1,0 +1,139 @@
+"""furthest reproduce: the paper's tables and figures again, and what it left open."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from furthest.cli import options as o
+
+if TYPE_CHECKING:
+    from furthest.paper.reproduction import Reproduction
+    from furthest.paper.runner import Piece
+
+COLOURS = {"confirmed": "green", "differs": "red", "undecided": "yellow"}
+NAMES = (
+    "figure-1 … figure-10, table-1, table-4 … table-8; asymptotics, exact-oracle, conjecture, "
+    "proven; or all."
+)
+
+
+def command(
+    entries: Annotated[list[str], typer.Argument(help=NAMES, metavar="ENTRY…")],
+    runs: Annotated[int, typer.Option(help="Runs per cell; the paper has 5000.", min=2)] = 5000,
+    out: Annotated[Path, typer.Option(help="Folder for runs, figures and report.")] = Path(
+        "out/reproduction"
+    ),
+    seed: Annotated[int, typer.Option(help="Seed of everything.", min=0)] = 2022,
+    jobs: o.Jobs = 1,
+    draw: Annotated[
+        bool, typer.Option("--draw", help="Make no runs: show what is stored, up to --runs.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")] = False,
+    json: o.Json = False,
+) -> None:
+    """Reproduce tables and figures of the paper, each number beside the printed one.
+
+    Runs are stored: what was interrupted goes on where it stopped, and more --runs later make only
+    the missing ones.
+    """
+    from furthest.paper.reproduction import Job, choose
+
+    chosen = choose(entries)
+    with o.compilation("reproduce") if not quiet else _silence():
+        job = Job(chosen, runs, out, seed, draw=draw)
+        with _bars(job.pieces, quiet) as progress:
+            done = job.finish(jobs, progress)
+    from furthest.paper.report import write
+
+    page = write(done, out)
+    if json:
+        import json as encoder
+
+        from furthest.paper.report import data
+
+        print(encoder.dumps(data(done) | {"report": str(page)}))
+    elif not quiet:
+        _show(done, page)
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _bars(pieces: list["Piece"], quiet: bool) -> Iterator[Callable[["Piece"], None]]:
+    """One bar for everything and one per entry, on a terminal; else a line per entry."""
+    from rich import progress as bars
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    left: dict[str, float] = {}
+    for piece in pieces:
+        left[piece.entry] = left.get(piece.entry, 0.0) + piece.effort
+    columns = (
+        bars.TextColumn("{task.description:<14}"),
+        bars.BarColumn(),
+        bars.TaskProgressColumn(),
+        bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn(),
+    )
+    drawn = console.is_terminal and not quiet
+    with bars.Progress(*columns, console=console, transient=True, disable=not drawn) as progress:
+        overall = progress.add_task("everything", total=sum(left.values()))
+        tasks = {name: progress.add_task(name, total=left[name], start=False) for name in left}
+
+        def advance(piece: "Piece") -> None:
+            task = tasks[piece.entry]
+            progress.start_task(task)
+            progress.advance(task, piece.effort)
+            progress.advance(overall, piece.effort)
+            left[piece.entry] -= piece.effort
+            if left[piece.entry] < piece.effort / 2:
+                progress.remove_task(task) if drawn else None
+                if not drawn and not quiet:
+                    print(f"{piece.entry}: done", file=sys.stderr, flush=True)
+
+        yield advance
+
+
+def _show(done: "Reproduction", page: Path) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    numbers: list[Any] = [number for *_, number in done.numbers()]
+    off = [row for row in done.numbers() if row[-1].verdict == "differs"]
+    if numbers:
+        console.print(
+            f"{len(numbers) - len(off)} of {len(numbers)} printed numbers confirmed (within 5 % or "
+            "three standard errors)"
+        )
+    if off:
+        table = Table("entry", "row", "column", "ours", "paper", "difference")
+        for entry, row, column, number in off:
+            ours = f"{number.ours.value:.1f} ± {number.ours.error:.1f}"
+            table.add_row(
+                entry, row, column, ours, f"{number.printed:.0f}", f"{number.difference:+.1%}"
+            )
+        console.print(table)
+    claims = Table("statement of the paper", "ours", "verdict")
+    for verdict in done.verdicts:
+        colour = COLOURS[verdict.verdict]
+        claims.add_row(
+            verdict.claim.statement,
+            verdict.finding.ours,
+            f"[{colour}]{verdict.verdict}[/{colour}]",
+        )
+    if done.verdicts:
+        console.print(claims)
+    console.print(
+        f"{done.rounds:,} measurements simulated in {done.units:,} runs and draws, of which "
+        f"{done.work.rounds:,} now, in {done.seconds:.1f} s ({done.work.cpu:.0f} s of processor "
+        f"time, {done.jobs} processes)"
+    )
+    console.print(f"Report: {page}")

@@ -1,0 +1,70 @@
+"""Columns of numbers as files: CSV always, Parquet with the extra `parquet`."""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from furthest.errors import MissingExtraError
+
+Columns = dict[str, NDArray[Any]]
+
+LOGICAL = {"True": True, "False": False}
+
+
+def write_csv(columns: Mapping[str, NDArray[Any]], path: Path) -> None:
+    """One line per row, names first."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+def read_csv(path: Path) -> Columns:
+    """What `write_csv` wrote: whole numbers, numbers, or True and False."""
+    with path.open(newline="", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    texts = zip(*rows, strict=True) if rows else ([] for _ in names)
+    return {name: _parse(list(column)) for name, column in zip(names, texts, strict=True)}
+
+
+def _parse(texts: list[str]) -> NDArray[Any]:
+    if all(text in LOGICAL for text in texts):
+        return np.array([LOGICAL[text] for text in texts])
+    try:
+        return np.array([int(text) for text in texts])
+    except ValueError:
+        return np.array([float(text) for text in texts])
+
+
+def write_parquet(columns: Mapping[str, NDArray[Any]], path: Path) -> None:
+    """The same as Parquet."""
+    arrow = _arrow()
+    arrow.parquet.write_table(arrow.table(dict(columns)), path)
+
+
+def read_parquet(path: Path) -> Columns:
+    """What `write_parquet` wrote."""
+    table = _arrow().parquet.read_table(path)
+    return {name: table[name].to_numpy() for name in table.column_names}
+
+
+def has_parquet() -> bool:
+    """Whether the extra `parquet` is installed."""
+    try:
+        _arrow()
+    except MissingExtraError:
+        return False
+    return True
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow", "parquet") from None
+    return pyarrow

@@ -1,0 +1,201 @@
+"""A cell: the smallest thing that is computed, stored and resumed.
+
+A cell is a numbered sequence of units (runs of one strategy, or draws of an instance). Unit i
+depends on the cell's settings, the seed and i only, so cells can be made in any pieces and order.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from furthest import __version__, files
+from furthest.characteristic import complexity
+from furthest.columns import Columns
+from furthest.instances import Instance
+from furthest.problem import Notion
+from furthest.simulation import simulate
+from furthest.strategy import Strategy
+
+# How exactly the characteristic times of a random draw are solved.
+GAP = 1e-6
+
+# Seconds that one unit costs besides its rounds, and that one round costs; rough.
+PER_RUN, PER_INSTANCE, PER_ROUND = 3e-4, 2e-3, 5e-7
+
+
+@dataclass(frozen=True)
+class Question:
+    """An instance as on the command line; with {run} in it, another instance for every run."""
+
+    instance: str = "hard"
+    notion: Notion = "multiplicative"
+    eps: float = 0.05
+    best: bool = False  # the same arms and μ, but the best answer itself is asked for
+
+    @property
+    def varies(self) -> bool:
+        """Whether every run has an instance of its own."""
+        return "{run}" in self.instance
+
+    def at(self, run: int) -> Instance:
+        """The instance of one run."""
+        text = self.instance.format(run=run)
+        found = files.find_instance(text, eps=self.eps, notion=self.notion)
+        if not self.best:
+            return found
+        return replace(found, problem=replace(found.problem, eps=0.0, notion="additive"))
+
+    def settings(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "instance": self.instance,
+            "notion": "additive" if self.best else self.notion,
+            "eps": self.eps,
+            "asked_eps": 0.0 if self.best else self.eps,
+        }
+
+
+class Cell(Protocol):
+    """What the runner and the store need to know."""
+
+    @property
+    def effort(self) -> float:
+        """Seconds per unit, roughly."""
+
+    def units(self, runs: int) -> int:
+        """How many units belong to a reproduction with so many runs."""
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that determines the outcome, besides the seed."""
+
+    def make(self, first: int, last: int, seed: int) -> Columns:
+        """Units first … last − 1, by number."""
+
+    def warm_up(self) -> None:
+        """Compile what `make` needs."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs of one strategy."""
+
+    question: Question
+    strategy: Strategy
+    deltas: tuple[float, ...] = (0.01,)
+    share: float = 1.0  # of the runs that are asked for
+    rounds: float = 400.0  # per run, roughly
+
+    @property
+    def effort(self) -> float:
+        """Seconds per run, roughly."""
+        return (PER_INSTANCE if self.question.varies else PER_RUN) + self.rounds * PER_ROUND
+
+    def units(self, runs: int) -> int:
+        """The share of the runs that are asked for."""
+        return max(1, round(runs * self.share))
+
+    def settings(self) -> dict[str, Any]:
+        """Question, strategy and confidence levels."""
+        strategy = self.strategy.describe()
+        del strategy["guarantee"]
+        return self.question.settings() | {"strategy": strategy, "deltas": list(self.deltas)}
+
+    def make(self, first: int, last: int, seed: int) -> Columns:
+        """Runs by number; where the instance varies, run i has instance i."""
+        if not self.question.varies:
+            return self._simulate(self.question.at(0), first, last - first, seed)
+        return join(
+            [self._simulate(self.question.at(run), run, 1, seed) for run in range(first, last)]
+        )
+
+    def _simulate(self, instance: Instance, first: int, runs: int, seed: int) -> Columns:
+        delta = self.deltas if len(self.deltas) > 1 else self.deltas[0]
+        results = simulate(
+            instance.problem, instance.truth, self.strategy, delta, runs, seed, first=first
+        )
+        if results.interrupted:
+            raise KeyboardInterrupt
+        return results.columns()
+
+    def warm_up(self) -> None:
+        """One round of one run."""
+        instance = self.question.at(0)
+        simulate(instance.problem, instance.truth, self.strategy, self.deltas, runs=1, max_rounds=1)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Characteristic times of many random instances, by the exact solver."""
+
+    question: Question
+    share: float = 5.0
+    effort: float = 1e-3
+
+    def units(self, runs: int) -> int:
+        """25,000 draws where the paper has 5,000 runs."""
+        return max(1, round(runs * self.share))
+
+    def settings(self) -> dict[str, Any]:
+        """Question and precision."""
+        return self.question.settings() | {"characteristic_times": True, "gap": GAP}
+
+    def make(self, first: int, last: int, seed: int) -> Columns:
+        """One row per draw; the instance is seeded with its number, whatever the seed."""
+        rows = [self._draw(run) for run in range(first, last)]
+        return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    def _draw(self, run: int) -> dict[str, float]:
+        instance = self.question.at(run)
+        price = complexity(instance.problem, instance.truth, GAP)
+        return {
+            "run": run,
+            "T": price.T,
+            "T_greedy": price.T_greedy,
+            "furthest": price.furthest,
+            "greedy": price.greedy,
+            "ties": len(price.ties),
+        }
+
+    def warm_up(self) -> None:
+        """One draw."""
+        self.make(0, 1, 0)
+
+
+def join(pieces: Sequence[Columns]) -> Columns:
+    """Pieces below one another."""
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
+
+def distinct(cells: Iterable[Cell], runs: int) -> dict[str, Cell]:
+    """Cells by their settings; of those that differ only in their share, the largest."""
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        name = key(cell, 0)
+        if name not in found or cell.units(runs) > found[name].units(runs):
+            found[name] = cell
+    return found
+
+
+def describe(cell: Cell, seed: int) -> dict[str, Any]:
+    """The exact settings of a cell, as they are stored beside its runs."""
+    return cell.settings() | {"version": __version__, "seed": seed}
+
+
+def key(cell: Cell, seed: int) -> str:
+    """A name for the cell: other settings, other name."""
+    settings = describe(cell, seed)
+    text = json.dumps(settings, sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    what = settings["strategy"]["sampling"] if "strategy" in settings else "times"
+    place = settings["instance"].replace("{run}", "n")
+    words = "".join(letter if letter.isalnum() else "-" for letter in f"{place}-{what}")
+    return f"{words}-{digest[:12]}"
+
+
+def own_seed(cell: Cell, seed: int) -> int:
+    """A seed for this cell alone, so that the cells' noise is independent."""
+    return int(hashlib.sha256(key(cell, seed).encode()).hexdigest()[:12], 16)

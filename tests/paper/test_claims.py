@@ -1,0 +1,118 @@
+"""The claims are put to the paper's own tables: what is printed must bear out what is said."""
+
+import math
+
+import numpy as np
+import pytest
+
+from furthest.paper import printed
+from furthest.paper.cells import distinct, key
+from furthest.paper.claims import CLAIMS, Finding, judge
+from furthest.paper.entries import ENTRIES, OWN, on_hard, own_rule
+from furthest.paper.outcomes import Estimate, Outcome, Outcomes, average, mean_of
+from furthest.paper.shapes import Number
+
+BY_NAME = {claim.name: claim for claim in CLAIMS}
+LARGE = 10_000
+
+
+def sample(mean, error):
+    """Runs with exactly this mean and about this standard error."""
+    spread = error * math.sqrt(LARGE)
+    return mean + spread * np.where(np.arange(LARGE) % 2, 1.0, -1.0)
+
+
+def print_as_outcomes(error=0.5):
+    """The printed means as if they were ours."""
+    cells = {}
+    for notion in printed.PULLS:
+        for rule, means in printed.BY_CANDIDATE[notion].items():
+            for candidate, mean in zip(printed.CANDIDATES, means, strict=True):
+                cells[key(on_hard(rule, notion, candidate, arms="basis"), 0)] = mean
+        for rule, (*_, total) in printed.PULLS[notion].items():
+            cells[key(on_hard(rule, notion), 0)] = total
+    cells |= {key(own_rule(rule), 0): printed.ORIGINAL[rule] for rule in OWN}
+    wanted = distinct((cell for entry in ENTRIES.values() for cell in entry.cells()), 10)
+    known = {name: cell for name, cell in wanted.items() if name in cells}
+    assert len(known) == len(cells)
+
+    def read(cell):
+        times = sample(cells[key(cell, 0)], error)
+        good = np.ones(LARGE, bool)
+        return {"run": np.arange(LARGE), "stopping_time": times, "stopped": good, "correct": good}
+
+    return Outcomes(known, read)
+
+
+def test_the_tables_bear_out_the_text_but_for_two_statements():
+    verdicts = {v.claim.name: v.verdict for v in judge(print_as_outcomes())}
+    assert len(verdicts) >= 17
+    assert {name for name, verdict in verdicts.items() if verdict != "confirmed"} == {
+        "slightly-faster-add",  # table 8 prints the opposite
+        "fixed-add",  # 7 % apart
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("original-mul", 438), ("original-add", 545), ("uniform-mul", 0.85), ("uniform-add", 0.73)],
+)
+def test_ratios_come_out_of_the_printed_tables_as_printed(name, value):
+    finding = BY_NAME[name].find(print_as_outcomes())
+    assert float(finding.ours.split()[0]) == pytest.approx(value, rel=0.01)
+
+
+def test_claims_without_their_cells_are_left_out():
+    assert judge(Outcomes({}, lambda _: {})) == []
+
+
+def test_claims_have_names_of_their_own():
+    assert len(BY_NAME) == len(CLAIMS)
+
+
+@pytest.mark.parametrize(
+    ("margins", "verdict"),
+    [
+        ([(1.0, 0.5), (0.0, 0.0)], "confirmed"),
+        ([(1.0, 5.0)], "undecided"),
+        ([(1.0, 0.1), (-0.1, 0.1)], "undecided"),
+        ([(1.0, 0.1), (-0.3, 0.1)], "differs"),
+        ([(-0.3, math.nan)], "undecided"),
+        ([(math.nan, math.nan)], "undecided"),
+    ],
+)
+def test_verdicts(margins, verdict):
+    assert Finding("", tuple(Estimate(*margin) for margin in margins)).verdict == verdict
+
+
+def test_errors_of_ratios_and_averages():
+    rng = np.random.default_rng(3)
+    above, below = rng.normal(8, 0.1, 100_000), rng.normal(4, 0.2, 100_000)
+    ratio = Estimate(8, 0.1).over(Estimate(4, 0.2))
+    assert ratio.value == 2
+    assert ratio.error == pytest.approx((above / below).std(), rel=0.02)
+    mean = average([Estimate(8, 0.1), Estimate(4, 0.2)])
+    assert mean == pytest.approx((6, ((above + below) / 2).std()), rel=0.02)
+    assert math.isnan(mean_of(np.zeros(0)).value)
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [
+        (Estimate(104.9, 0.1), "confirmed"),  # within 5 %
+        (Estimate(106.0, 3.0), "confirmed"),  # within three standard errors
+        (Estimate(106.0, 1.0), "differs"),
+        (Estimate(94.0, 1.0), "differs"),
+    ],
+)
+def test_verdicts_on_numbers(ours, verdict):
+    assert Number(ours, 100).verdict == verdict
+    # The print has an error as well: σ = 20 between sub-samples is 20/√50 of the mean.
+    assert Number(ours, 100, sigma=20).verdict == "confirmed"
+    assert Number(ours).verdict == ""
+
+
+def test_rounds_of_several_levels_are_counted_once():
+    columns = {"run": np.array([0, 0, 1, 1]), "stopping_time": np.array([3, 9, 4, 5])}
+    assert Outcome(columns).rounds == 14
+    assert Outcome(columns).units == 2

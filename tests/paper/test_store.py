@@ -1,0 +1,97 @@
+import json
+
+import numpy as np
+import pytest
+
+from furthest import columns
+from furthest.paper.cells import Question, Runs, distinct, key, own_seed
+from furthest.paper.store import Store
+from furthest.strategy import Strategy
+
+UNIFORM = Strategy("uniform", stopping="glr", threshold="paper")
+CELL = Runs(Question("hard"), UNIFORM)
+
+
+def rows(first, last):
+    return {"run": np.arange(first, last), "stopping_time": 10 * np.arange(first, last)}
+
+
+@pytest.fixture(params=[True, False], ids=["parquet", "csv"])
+def store(request, tmp_path, monkeypatch):
+    if request.param:
+        pytest.importorskip("pyarrow")
+    monkeypatch.setattr(columns, "has_parquet", lambda: request.param)
+    return Store(tmp_path, seed=1)
+
+
+def test_gaps(store):
+    assert store.missing(CELL, 10) == [(0, 10)]
+    for first, last in ((2, 4), (7, 9), (4, 5)):
+        store.write(CELL, first, last, rows(first, last))
+    assert store.missing(CELL, 12) == [(0, 2), (5, 7), (9, 12)]
+    assert store.missing(CELL, 6) == [(0, 2), (5, 6)]
+    assert store.missing(CELL, 4) == [(0, 2)]
+
+
+def test_reading_goes_by_number(store):
+    for first, last in ((5, 9), (0, 5)):
+        store.write(CELL, first, last, rows(first, last))
+    assert store.read(CELL, 7)["stopping_time"].tolist() == [0, 10, 20, 30, 40, 50, 60]
+
+
+def test_merging_keeps_everything_even_when_it_was_interrupted(store, monkeypatch):
+    for first, last in ((0, 3), (3, 8)):
+        store.write(CELL, first, last, rows(first, last))
+    with monkeypatch.context() as broken:
+        broken.setattr("pathlib.Path.unlink", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            store.merge(CELL)
+    assert len(store._pieces(CELL)) == 3  # the merged piece and what it was made from
+    assert store.read(CELL, 8)["run"].tolist() == list(range(8))
+    store.merge(CELL)
+    assert [(first, last) for first, last, _ in store._pieces(CELL)] == [(0, 8)]
+    assert store.read(CELL, 8)["run"].tolist() == list(range(8))
+
+
+def test_no_merger_across_a_gap(store):
+    for first, last in ((0, 3), (4, 8)):
+        store.write(CELL, first, last, rows(first, last))
+    store.merge(CELL)
+    assert store.missing(CELL, 8) == [(3, 4)]
+
+
+def test_half_written_files_are_not_seen(store):
+    store.write(CELL, 0, 3, rows(0, 3))
+    (store._home(CELL) / f".000003-000005{store.suffix}.123").write_text("half")
+    assert store.missing(CELL, 5) == [(3, 5)]
+
+
+def test_the_settings_stand_beside_the_runs_and_lead_back_to_them(store):
+    store.write(CELL, 0, 3, CELL.make(0, 3, own_seed(CELL, 1)))
+    settings = json.loads((store._home(CELL) / "settings.json").read_text())
+    assert settings["strategy"]["threshold"] == "paper"
+    assert (settings["instance"], settings["eps"], settings["deltas"]) == ("hard", 0.05, [0.01])
+    again = CELL.make(1, 3, settings["run_seed"])
+    assert again["stopping_time"].tolist() == store.read(CELL, 3)["stopping_time"].tolist()[1:]
+
+
+def test_other_settings_are_another_cell():
+    cells = [
+        CELL,
+        Runs(Question("hard", "additive"), UNIFORM),
+        Runs(Question("hard", eps=0.1), UNIFORM),
+        Runs(Question("hard", best=True), UNIFORM),
+        Runs(Question("hard"), UNIFORM, deltas=(0.1,)),
+        Runs(Question("hard"), Strategy("uniform", stopping="glr", threshold="mixture")),
+        Runs(Question("hard"), Strategy("lebai", options={"forced": False})),
+    ]
+    names = {key(cell, seed) for cell in cells for seed in (1, 2)}
+    assert len(names) == 2 * len(cells)
+    assert len({own_seed(cell, 1) for cell in cells}) == len(cells)
+
+
+def test_cells_that_differ_in_their_share_are_one():
+    small, large = Runs(CELL.question, UNIFORM, share=0.1), Runs(CELL.question, UNIFORM, share=0.5)
+    for cells in ([small, large], [large, small]):
+        (found,) = distinct(cells, 100).values()
+        assert found.units(100) == 50
