@@ -102,7 +102,7 @@ def test_the_same_result_again_changes_nothing(study):
         "",
         object(),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__ if type(value) is object else repr(value),
 )
 def test_what_is_no_finite_number_is_refused(value, sqlite_url):
     study = ft.Study.create("a", TWO, 0.1, sqlite_url)
