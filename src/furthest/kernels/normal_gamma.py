@@ -18,7 +18,7 @@ import numpy as np
 from furthest.kernels.alternatives import SAME, contrast_norms, margin
 from furthest.kernels.evidence import READY, ROUNDS, Evidence
 from furthest.kernels.jit import inlined, kernel
-from furthest.kernels.linalg import Counts, Matrix, Vector, cholesky, copy, dot, log_determinant
+from furthest.kernels.linalg import Counts, Matrix, Vector, dot, volumes
 from furthest.kernels.task import Task
 
 # Squarings in the bound on the largest eigenvalue: at most d^(1/2⁵) times too large.
@@ -285,7 +285,7 @@ def mixture_log_e_value(state: NormalGamma, task: Task, evidence: Evidence, z: i
     At distance D = ‖m − λ‖²_G, RSS(λ) = RSS + ‖m − λ‖²_V ≤ RSS + (1 + ρ)D with ρ = κ·λ_max(V⁻¹):
     the share of every λ in the half-space of x is at least D/(RSS + (1 + ρ)D) at D = n²/(yᵀG⁻¹y).
     """
-    _update_log_determinants(state, evidence)
+    update_volumes(state, evidence.matrix)
     largest = largest_eigenvalue(evidence.inverse, state.factor, state.work)
     norms, spreads = evidence.norms, state.spreads
     own = contrast_norms(task.answer_columns, evidence.projected, z, task.c, norms)
@@ -302,21 +302,10 @@ def mixture_log_e_value(state: NormalGamma, task: Task, evidence: Evidence, z: i
     return lowest
 
 
-@kernel
-def _update_log_determinants(state: NormalGamma, evidence: Evidence) -> None:
+@inlined
+def update_volumes(state: NormalGamma, matrix: Matrix) -> None:
     """ln|V + κI| − ln|κI| for every scale."""
-    factor = state.factor
-    d = factor.shape[0]
-    smallest = math.inf
-    for j in range(state.kappas.shape[0]):
-        kappa = state.kappas[j]
-        copy(evidence.matrix, factor)
-        for i in range(d):
-            factor[i, i] += kappa
-        cholesky(factor)
-        state.logdets[j] = log_determinant(factor) - d * math.log(kappa)
-        smallest = min(smallest, state.logdets[j])
-    state.floor[0] = smallest
+    state.floor[0] = volumes(matrix, state.kappas, state.factor, state.logdets)
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 from furthest.kernels.alternatives import SAME, contrast_norms, margin
 from furthest.kernels.evidence import ROUNDS, Evidence
 from furthest.kernels.jit import inlined, kernel
-from furthest.kernels.linalg import Matrix, Vector, cholesky, copy, log_determinant
+from furthest.kernels.linalg import Matrix, Vector, volumes
 from furthest.kernels.task import Task
 
 GLR = 0
@@ -131,7 +131,7 @@ def log_e_value(rule: Threshold, task: Task, evidence: Evidence, z: int) -> floa
     G⁻¹ = V⁻¹ + κV⁻¹V₀V⁻¹. The mixture averages over the scales; the infimum of the average is at
     least the average of the infima, which is what is returned.
     """
-    _update_log_determinants(rule, evidence)
+    update_volumes(rule, evidence.matrix)
     norms, spreads = evidence.norms, rule.spreads
     own = contrast_norms(task.answer_columns, evidence.projected, z, task.c, norms)
     contrast_norms(evidence.projected, evidence.projected, z, task.c, spreads)
@@ -146,21 +146,10 @@ def log_e_value(rule: Threshold, task: Task, evidence: Evidence, z: int) -> floa
     return lowest
 
 
-@kernel
-def _update_log_determinants(rule: Threshold, evidence: Evidence) -> None:
+@inlined
+def update_volumes(rule: Threshold, matrix: Matrix) -> None:
     """ln|V + κI| − ln|κI| for every scale."""
-    factor = rule.factor
-    d = factor.shape[0]
-    smallest = math.inf
-    for j in range(rule.kappas.shape[0]):
-        kappa = rule.kappas[j]
-        copy(evidence.matrix, factor)
-        for i in range(d):
-            factor[i, i] += kappa
-        cholesky(factor)
-        rule.logdets[j] = log_determinant(factor) - d * math.log(kappa)
-        smallest = min(smallest, rule.logdets[j])
-    rule.floor[0] = smallest
+    rule.floor[0] = volumes(matrix, rule.kappas, rule.factor, rule.logdets)
 
 
 @kernel

@@ -23,12 +23,10 @@ from furthest.kernels.linalg import (
     Counts,
     Matrix,
     Vector,
-    cholesky,
     combine,
-    copy,
     dot,
-    log_determinant,
     matvec,
+    volumes,
 )
 from furthest.kernels.normal_gamma import (
     Shapes,
@@ -539,18 +537,11 @@ def update_offset(state: TopWrong, estimate: Vector, rounds: float) -> None:
 @kernel
 def update_ellipsoids(state: TopWrong, case: Case, matrix: Matrix, level: int) -> None:
     """ln|V + κI| − ln|κI| of every ellipsoid, then their radii."""
-    factor = state.factor
-    d = factor.shape[0]
-    for j in range(state.ellipsoids.shape[1]):
-        kappa = state.ellipsoids[KAPPA, j]
-        copy(matrix, factor)
-        for i in range(d):
-            factor[i, i] += kappa
-        cholesky(factor)
-        state.ellipsoids[VOLUME, j] = log_determinant(factor) - d * math.log(kappa)
+    ellipsoids = state.ellipsoids
+    volumes(matrix, ellipsoids[KAPPA], state.factor, ellipsoids[VOLUME])
     largest = 0.0
     if state.shapes.shape[1] > 0:
-        largest = largest_eigenvalue(case.inverse, factor, state.work)
+        largest = largest_eigenvalue(case.inverse, state.factor, state.work)
     update_radii(state, case.rounds, level, largest)
 
 

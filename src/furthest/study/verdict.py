@@ -175,14 +175,14 @@ def _excluder(task: Task, evidence: Evidence, stopping: Any) -> Any:
         kappas, radii = test.ellipsoids[KAPPA], test.ellipsoids[SQUARED_RADIUS]
         return lambda square, norm, spread: np.any(square / (norm + kappas * spread) > radii)
     if isinstance(test, NormalGamma):
-        normal_gamma._update_log_determinants(test, evidence)
+        normal_gamma.update_volumes(test, evidence.matrix)
         largest = normal_gamma.largest_eigenvalue(evidence.inverse, test.factor, test.work)
         return lambda square, norm, spread: (
             normal_gamma._log_average(test, square, norm, spread, rounds, largest) > test.offsets[0]
         )
     assert isinstance(test, ByThreshold)
     if threshold.kind == thresholds.MIXTURE:
-        thresholds._update_log_determinants(threshold, evidence)
+        thresholds.update_volumes(threshold, evidence.matrix)
         return lambda square, norm, spread: (
             thresholds._log_average(threshold, square, norm, spread) > threshold.offsets[0]
         )
