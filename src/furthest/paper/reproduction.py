@@ -97,7 +97,8 @@ class Job:
         try:
             run(self.pieces, self.store, jobs, progress, work)
         finally:
-            self._note(work, time.perf_counter() - started, jobs)
+            if work.units:
+                self._note(work, time.perf_counter() - started, jobs)
         entries = [entry for entry in self.entries if self._can_show(entry)]
         if not entries:
             raise InputError(f"nothing of this is stored in {self.store.folder}")
@@ -138,7 +139,7 @@ class Job:
         return self.store.folder / "log.jsonl"
 
     def _note(self, work: Work, seconds: float, jobs: int) -> None:
-        """Add this call to the folder's log, an interrupted one as well."""
+        """Add this call to the folder's log."""
         line = {
             "entries": [entry.name for entry in self.entries],
             "runs": self.runs,
@@ -155,9 +156,8 @@ class Job:
 
     def _cost(self) -> Cost:
         """The sum of the log."""
-        lines: list[dict[str, Any]] = [
-            json.loads(text) for text in self._log.read_text(encoding="utf-8").splitlines()
-        ]
+        text = self._log.read_text(encoding="utf-8") if self._log.exists() else ""
+        lines: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
         return Cost(
             calls=len(lines),
             seconds=sum(line["seconds"] for line in lines),
