@@ -62,8 +62,8 @@ REMARKS: dict[str, str] = {
     "proven": (
         "On the hard instance a proof saves 40 to 50 % of the measurements with sampling rules "
         "that do not look at the threshold. On random instances mixture pays for the dimension, "
-        "and from d = 8 on it is slower than the heuristic; top-wrong is not, and saves a quarter "
-        "to two fifths. LinGapE and XY-Adaptive sample by the width of the stopping rule's "
+        "and from d = 8 on it is slower than the heuristic; top-wrong is not, and saves a fifth to"
+        " two fifths. LinGapE and XY-Adaptive sample by the width of the stopping rule's "
         "threshold: with the sharp width of a proven rule they explore too little, and LinGapE's "
         "runs on random instances become 7 to 60 times as long. Those two rules want the wide "
         "threshold."

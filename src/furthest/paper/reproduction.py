@@ -87,6 +87,8 @@ class Job:
         self.entries = entries
         self.runs = runs
         self.store = Store(folder, seed)
+        if not draw:
+            folder.mkdir(parents=True, exist_ok=True)
         wanted = {} if draw else {entry.name: list(entry.cells()) for entry in entries}
         self.pieces = plan(wanted, self.store, runs)
 
@@ -150,7 +152,6 @@ class Job:
             "seconds": round(seconds, 3),
             "cpu": round(work.cpu, 3),
         }
-        self.store.folder.mkdir(parents=True, exist_ok=True)
         with self._log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 
