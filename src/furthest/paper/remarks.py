@@ -53,7 +53,7 @@ REMARKS: dict[str, str] = {
         "instance."
     ),
     "conjecture": (
-        "A sequence that falls like t^(−1/2) makes LεBAI 5 to 12 % faster than LinGame on the hard"
+        "A sequence that falls like t^(−1/2) makes LεBAI 9 to 13 % faster than LinGame on the hard"
         " instances, where two answers are nearly equal, and about 3 % slower on the two random "
         "ones. LinGapE, which is not asymptotically optimal, stays ahead of all of them. So the "
         "conjecture is borne out against the method of the same family on hard tasks, and not "

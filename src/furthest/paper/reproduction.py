@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from furthest.columns import Columns
 from furthest.errors import InputError, pick
-from furthest.paper.cells import distinct
+from furthest.paper.cells import Cell, distinct
 from furthest.paper.claims import Verdict, judge
 from furthest.paper.entries import ENTRIES, Entry
 from furthest.paper.outcomes import Outcomes
@@ -105,7 +106,7 @@ class Job:
         if not entries:
             raise InputError(f"nothing of this is stored in {self.store.folder}")
         cells = distinct((cell for entry in entries for cell in entry.cells()), self.runs)
-        outcomes = Outcomes(cells, lambda cell: self.store.read(cell, cell.units(self.runs)))
+        outcomes = Outcomes(cells, self._read)
         sections = tuple(self._section(entry, outcomes) for entry in entries)
         made = list(outcomes.all())
         return Reproduction(
@@ -120,6 +121,10 @@ class Job:
             seconds=time.perf_counter() - started,
             cost=self._cost(),
         )
+
+    def _read(self, cell: Cell) -> Columns:
+        """What is stored without a gap: all units, unless only drawing was asked for."""
+        return self.store.read(cell, min(cell.units(self.runs), self.store.reached(cell)))
 
     def _can_show(self, entry: Entry) -> bool:
         """Whether at least two units of every cell are stored, or all if there are fewer."""
