@@ -1,6 +1,6 @@
 """LεBAI with a decreasing ε_t, for best-answer tasks: the conjecture of the paper's conclusion.
 
-Jourdan & Degenne (2022), section 6: an ε-method does not commit to the greedy answer, so with a
+Jourdan & Degenne (2022), section 7: an ε-method does not commit to the greedy answer, so with a
 well-tuned decreasing sequence ε_t it might beat the methods made for ε = 0. Here
 ε_t = scale · t^(−power), additive; the stopping rule keeps the task's own ε = 0. The candidate
 answer of the stopping rule must be greedy: both would share the memo of the furthest answer.

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from furthest.columns import Columns
 from furthest.errors import InputError, pick
-from furthest.paper.cells import distinct
+from furthest.paper.cells import Cell, distinct
 from furthest.paper.claims import Verdict, judge
 from furthest.paper.entries import ENTRIES, Entry
 from furthest.paper.outcomes import Outcomes
@@ -87,6 +88,8 @@ class Job:
         self.entries = entries
         self.runs = runs
         self.store = Store(folder, seed)
+        if not draw:
+            folder.mkdir(parents=True, exist_ok=True)
         wanted = {} if draw else {entry.name: list(entry.cells()) for entry in entries}
         self.pieces = plan(wanted, self.store, runs)
 
@@ -97,12 +100,13 @@ class Job:
         try:
             run(self.pieces, self.store, jobs, progress, work)
         finally:
-            self._note(work, time.perf_counter() - started, jobs)
+            if work.units:
+                self._note(work, time.perf_counter() - started, jobs)
         entries = [entry for entry in self.entries if self._can_show(entry)]
         if not entries:
             raise InputError(f"nothing of this is stored in {self.store.folder}")
         cells = distinct((cell for entry in entries for cell in entry.cells()), self.runs)
-        outcomes = Outcomes(cells, lambda cell: self.store.read(cell, cell.units(self.runs)))
+        outcomes = Outcomes(cells, self._read)
         sections = tuple(self._section(entry, outcomes) for entry in entries)
         made = list(outcomes.all())
         return Reproduction(
@@ -117,6 +121,10 @@ class Job:
             seconds=time.perf_counter() - started,
             cost=self._cost(),
         )
+
+    def _read(self, cell: Cell) -> Columns:
+        """What is stored without a gap: all units, unless only drawing was asked for."""
+        return self.store.read(cell, min(cell.units(self.runs), self.store.reached(cell)))
 
     def _can_show(self, entry: Entry) -> bool:
         """Whether at least two units of every cell are stored, or all if there are fewer."""
@@ -138,7 +146,7 @@ class Job:
         return self.store.folder / "log.jsonl"
 
     def _note(self, work: Work, seconds: float, jobs: int) -> None:
-        """Add this call to the folder's log, an interrupted one as well."""
+        """Add this call to the folder's log."""
         line = {
             "entries": [entry.name for entry in self.entries],
             "runs": self.runs,
@@ -149,15 +157,13 @@ class Job:
             "seconds": round(seconds, 3),
             "cpu": round(work.cpu, 3),
         }
-        self.store.folder.mkdir(parents=True, exist_ok=True)
         with self._log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 
     def _cost(self) -> Cost:
         """The sum of the log."""
-        lines: list[dict[str, Any]] = [
-            json.loads(text) for text in self._log.read_text(encoding="utf-8").splitlines()
-        ]
+        text = self._log.read_text(encoding="utf-8") if self._log.exists() else ""
+        lines: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
         return Cost(
             calls=len(lines),
             seconds=sum(line["seconds"] for line in lines),
