@@ -287,6 +287,7 @@ def test_bad_input(what, words, tmp_path, monkeypatch, capsys):
 
 def test_a_file_that_cannot_be_written_is_no_traceback_either(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "missing").write_text("a file where a folder is needed")
     monkeypatch.setattr(
         sys, "argv", ["furthest", "simulate", "hard", *QUICK, "--out", "missing/runs.csv"]
     )
