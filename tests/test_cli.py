@@ -304,3 +304,15 @@ def test_unstopped_runs_are_reported(furthest):
     row = json.loads(process.stdout)["results"][0]
     assert (row["unstopped"], row["mean"], row["errors"]) == (5, 30.0, 0)
     assert not math.isnan(row["std"])
+
+
+def test_a_prior_obeys_its_cap_and_refuses_what_it_cannot_do(furthest):
+    plan = ("plan", "hard", "--spread", "0.3", "--runs", "6", "--sampling", "uniform")
+    process = furthest(*plan, "--threshold", "mixture", "--max-rounds", "7", "--json")
+    assert process.returncode == 0, process.stderr
+    data = json.loads(process.stdout)
+    assert data["prior"]["spread"] == 0.3
+    assert [row["q95"] for row in data["results"]] == [7, 7]
+    refused = furthest(*plan, "--jobs", "2")
+    assert refused.returncode == 2
+    assert "--jobs" in refused.stderr

@@ -12,6 +12,8 @@ from furthest.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from furthest.strategy import Strategy
+
 Instance = Annotated[
     str,
     typer.Argument(
@@ -87,6 +89,17 @@ def find_instance(
         sigma=sigma,
         mu=parameter,
     )
+
+
+def find_strategy(
+    words: tuple[str, str, str, str, str, str],
+    option: list[str] | None,
+    stopping_option: list[str] | None,
+) -> "Strategy":
+    """The strategy of the words from --sampling to --tracking, with its options."""
+    from furthest.strategy import Strategy
+
+    return Strategy(*words, rule_options(option), rule_options(stopping_option))
 
 
 def rule_options(pairs: list[str] | None) -> dict[str, Any]:

@@ -6,10 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from furthest.cli import options as o
+from furthest.errors import InputError
 
 if TYPE_CHECKING:
     from furthest.instances import Instance
     from furthest.results import Results
+
+Cap = Annotated[
+    int | None,
+    typer.Option(
+        help="Give up a run after this many measurements.",
+        min=1,
+        show_default="10000000; 100000 under a prior",
+    ),
+]
 
 # Under a prior, a study for which answers hardly differ is cut off here.
 PATIENCE = 100_000
@@ -41,33 +51,25 @@ def command(
     runs: o.Runs = 1000,
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
-    max_rounds: o.MaxRounds = 10_000_000,
+    max_rounds: Cap = None,
     json: o.Json = False,
 ) -> None:
     """Foresee the number of measurements for a guessed μ or a prior, beside any strategy's limit.
 
     With --spread every run draws another μ, and the limit is the median over the draws.
     """
-    from furthest.strategy import Strategy
-
+    if spread is not None and jobs > 1:
+        raise InputError("with --spread the studies run in one process: leave out --jobs")
     found = o.find_instance(instance, eps, notion, sigma, mu)
-    strategy = Strategy(
-        sampling,
-        candidate,
-        stopping,
-        threshold,
-        schedule,
-        tracking,
-        o.rule_options(option),
-        o.rule_options(stopping_option),
-    )
+    words = (sampling, candidate, stopping, threshold, schedule, tracking)
+    strategy = o.find_strategy(words, option, stopping_option)
     deltas = delta or [0.1, 0.01]
     with o.progress_bar(strategy.name, runs) as progress:
         import numpy as np
 
         from furthest.characteristic import complexity
         from furthest.planning import draw_parameters, plan
-        from furthest.simulation import simulate
+        from furthest.simulation import MAX_ROUNDS, simulate
 
         data: dict[str, Any] = {"instance": found.name}
         if spread is None:
@@ -82,7 +84,7 @@ def command(
                 runs,
                 seed,
                 jobs,
-                max_rounds=max_rounds,
+                max_rounds=max_rounds or MAX_ROUNDS,
                 progress=progress,
             )
         else:
@@ -93,7 +95,7 @@ def command(
                 strategy,
                 deltas,
                 seed,
-                max_rounds=min(max_rounds, PATIENCE),
+                max_rounds=max_rounds or PATIENCE,
                 progress=progress,
             )
             quartiles = [float(q) for q in np.quantile(prices, (0.25, 0.5, 0.75))]

@@ -39,7 +39,6 @@ def command(
 ) -> None:
     """Simulate a strategy many times: stopping times, errors, pulls per arm."""
     from furthest.errors import InputError
-    from furthest.strategy import Strategy
 
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise InputError(f"--out must end in .csv or .parquet, not {out.name!r}")
@@ -47,16 +46,8 @@ def command(
         # A folder that cannot be made shows now, not after the simulation.
         out.parent.mkdir(parents=True, exist_ok=True)
     found = o.find_instance(instance, eps, notion, sigma, mu)
-    strategy = Strategy(
-        sampling,
-        candidate,
-        stopping,
-        threshold,
-        schedule,
-        tracking,
-        o.rule_options(option),
-        o.rule_options(stopping_option),
-    )
+    words = (sampling, candidate, stopping, threshold, schedule, tracking)
+    strategy = o.find_strategy(words, option, stopping_option)
     from furthest.simulation import simulate
 
     with o.progress_bar(strategy.name, runs) as progress:

@@ -66,20 +66,11 @@ def create(
     json: o.Json = False,
 ) -> None:
     """Begin a study of a problem file or instance. What is asked can never be changed."""
-    from furthest.strategy import Strategy
     from furthest.study.study import Study
 
     found = o.find_instance(instance, eps, notion, sigma, None)
-    strategy = Strategy(
-        sampling,
-        candidate,
-        stopping,
-        threshold,
-        schedule,
-        tracking,
-        o.rule_options(option),
-        o.rule_options(stopping_option),
-    )
+    words = (sampling, candidate, stopping, threshold, schedule, tracking)
+    strategy = o.find_strategy(words, option, stopping_option)
     with o.compilation("study"):
         study = Study.create(
             name, found.problem, delta, storage, strategy=strategy, seed=seed, lease=lease
