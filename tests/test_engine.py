@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 from furthest import engine, files
-from furthest.kernels.evidence import READY, no_evidence
+from furthest.kernels.evidence import Clock, no_evidence
+from furthest.preparation import prepare
 from furthest.simulation import simulate
+from furthest.stopping.nomination import Progress
 from furthest.strategy import Strategy
+from furthest.study.events import Settings
+from furthest.study.fold import Fold
 from oracles import trajectories
 
 HARD = {"instance": "hard"}
@@ -66,9 +70,9 @@ CASES = list(cases())
 def interpreted():
     """All cases without any compilation, in one process."""
     process = subprocess.run(
-        [sys.executable, trajectories.__file__],
+        [sys.executable, "-m", "oracles.trajectories"],
         input=json.dumps(CASES),
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parent)},
         capture_output=True,
         text=True,
         timeout=300,
@@ -86,13 +90,16 @@ def name(case):
 
 @pytest.mark.parametrize("index", range(len(CASES)), ids=map(name, CASES))
 def test_compiled_and_interpreted_runs_make_the_same_decisions(index, interpreted):
-    found = trajectories.compiled(CASES[index])
+    found = trajectories.decisions(CASES[index])
     assert found == interpreted[index]
     assert len(found["arms"]) >= min(CASES[index]["rounds"], found["times"][0])
 
 
 def test_the_interpreted_process_compiles_nothing(tmp_path):
-    script = "import numba, furthest.engine as e; print(numba.config.DISABLE_JIT, type(e.run))"
+    script = (
+        "import numba, furthest.kernels.evidence as e; "
+        "print(numba.config.DISABLE_JIT, type(e.take_in))"
+    )
     output = subprocess.run(
         [sys.executable, "-c", script],
         env=os.environ | {"NUMBA_DISABLE_JIT": "1", "NUMBA_CACHE_DIR": str(tmp_path)},
@@ -108,16 +115,15 @@ def test_the_interpreted_process_compiles_nothing(tmp_path):
 @pytest.mark.parametrize("schedule", ["every", "lazy:bernoulli"])
 def test_a_run_in_slices_is_the_run_in_one_go(sampling, schedule):
     question = case(HARD, rounds=2000, sampling=sampling, schedule=schedule, seed=3)
-    whole, sliced = trajectories.Run(question), trajectories.Run(question)
+    whole, sliced = trajectories.begin(question), trajectories.begin(question)
     assert whole.advance(2000)
     ends = iter([1, 3, 4, 5, 6, 50, 255, 256, 257, 300, 2000])
     while not sliced.advance(next(ends)):
         pass
-    np.testing.assert_array_equal(sliced.times, whole.times)
-    np.testing.assert_array_equal(sliced.answers, whole.answers)
-    np.testing.assert_array_equal(sliced.pulls, whole.pulls)
-    np.testing.assert_array_equal(sliced.evidence.counts, whole.evidence.counts)
-    np.testing.assert_array_equal(sliced.evidence.estimate, whole.evidence.estimate)
+    for one, other in zip(sliced.run.milestones, whole.run.milestones, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(sliced.run.evidence.counts, whole.run.evidence.counts)
+    np.testing.assert_array_equal(sliced.run.evidence.estimate, whole.run.evidence.estimate)
     assert sliced.noise.bit_generator.state == whole.noise.bit_generator.state
 
 
@@ -138,51 +144,85 @@ def test_one_trajectory_serves_many_levels():
 
 
 def test_options_do_not_multiply_compilations():
-    # A rule is compiled once: threshold, schedule, candidate, notion and δ are data.
-    def simulated(question, deltas=0.1, **parts):
-        instance = files.find_instance(**question)
-        simulate(instance.problem, instance.truth, Strategy("uniform", **parts), deltas, runs=1)
-        return len(engine.run.signatures)
+    # One loop for a pair of rule and test: thresholds, schedule, candidate, notion and δ are data.
+    def signatures(question, deltas=0.1, **parts):
+        """What the loop that is really used was compiled for, after such a simulation."""
+        instance, strategy = files.find_instance(**question), Strategy("uniform", **parts)
+        simulate(instance.problem, instance.truth, strategy, deltas, runs=1)
+        loop = prepare(strategy, instance.problem.task, [0.1]).advance
+        assert loop is not engine.advance
+        return loop, len(loop.signatures)
 
-    before = simulated({"text": "hard"})
-    for threshold in ("paper", "mixture", "theory"):
-        assert simulated({"text": "hard"}, threshold=threshold) == before, threshold
+    one = signatures({"text": "hard"}, threshold="paper")
+    assert one[1] == 1
+    assert signatures({"text": "hard"}, threshold="theory") == one
     for schedule in ("sticky:constant", "lazy:geometric,ratio=1", "lazy:bernoulli"):
-        assert simulated({"text": "hard"}, schedule=schedule) == before, schedule
-    assert simulated({"text": "hard", "notion": "additive", "sigma": 2}) == before
-    assert simulated({"text": "random:d=3", "eps": 1, "notion": "additive"}) == before
-    assert simulated({"text": "hard"}, [0.5, 0.1], candidate="greedy") == before
+        assert signatures({"text": "hard"}, threshold="paper", schedule=schedule) == one, schedule
+    additive = {"text": "hard", "notion": "additive", "sigma": 2}
+    assert signatures(additive, threshold="paper") == one
+    three = {"text": "random:d=3", "eps": 1, "notion": "additive"}
+    assert signatures(three, threshold="paper") == one
+    assert signatures({"text": "hard"}, [0.5, 0.1], threshold="paper", candidate="greedy") == one
+    # Another test is another loop, and the default has one for known and unknown σ.
+    other = signatures({"text": "hard"})
+    assert other[0] is not one[0]
+    assert other[1] == 1
+    assert signatures({"text": "hard", "sigma": "unknown"}) == other
+
+
+def test_a_live_study_uses_the_loop_of_a_simulation():
+    # Otherwise somebody who plans a study and then runs it would compile everything twice.
+    problem = files.find_instance("hard").problem
+    strategy = Strategy("uniform", threshold="paper")
+    simulate(problem, [1, 0], strategy, 0.1, runs=1)
+    loop = prepare(strategy, problem.task, [0.1]).advance
+    before = len(loop.signatures)
+    fold = Fold(Settings(problem, strategy, 0.1, 0, 60.0, "tag"))
+    fold.take(np.array([0, 1, 2, 3, 0]), np.ones(5))
+    assert fold.advance is loop
+    assert fold.suggest([], 3)
+    assert len(loop.signatures) == before == 1
 
 
 def test_the_initial_design_comes_first_and_in_order():
     task = files.find_instance("hard").problem.task
-    strategy = Strategy("uniform")
-    evidence, stopping, rule = strategy.prepare(task, [0.1])()
-    engine.register(type(rule), strategy.rule.choose)
+    run = prepare(Strategy("uniform"), task, [0.1]).start()
     rng = np.random.default_rng(0)
     # An arm that was measured out of turn is not asked for again.
-    engine.record(task, evidence, stopping, 2, 1.0)
+    engine.record(task, run, 2, 1.0)
     for arm in (0, 1, 3):
-        assert evidence.clock[READY] == 0
-        assert engine.decide(task, evidence, stopping, rule, rng) == (0, -1, arm)
-        engine.record(task, evidence, stopping, arm, 1.0)
-    assert evidence.clock[READY] == 1
-    _, answer, arm = engine.decide(task, evidence, stopping, rule, rng)
-    assert answer >= 0
-    assert arm == 0
+        assert run.evidence.clock[Clock.READY] == 0
+        assert engine.decide(task, run, rng, True) == arm
+        assert run.stopping.progress[Progress.ANSWER] == -1
+        engine.record(task, run, arm, 1.0)
+    assert run.evidence.clock[Clock.READY] == 1
+    assert engine.decide(task, run, rng, True) == 0
+    assert run.stopping.progress[Progress.ANSWER] >= 0
 
 
 def test_deciding_twice_gives_the_same_decision():
     task = files.find_instance("hard").problem.task
-    strategy = Strategy("uniform", threshold="paper")
-    evidence, stopping, rule = strategy.prepare(task, [0.1])()
-    engine.register(type(rule), strategy.rule.choose)
+    run = prepare(Strategy("uniform", threshold="paper"), task, [0.1]).start()
     rng = np.random.default_rng(0)
     for t in range(60):
-        first = engine.decide(task, evidence, stopping, rule, rng)
-        assert engine.decide(task, evidence, stopping, rule, rng) == first
-        engine.record(task, evidence, stopping, first[2], float(rng.standard_normal()))
-        assert evidence.counts.sum() == t + 1
+        first = engine.decide(task, run, rng, True)
+        assert engine.decide(task, run, rng, True) == first
+        engine.record(task, run, first, float(rng.standard_normal()))
+        assert run.evidence.counts.sum() == t + 1
+
+
+def test_what_is_imagined_proves_nothing():
+    problem = files.find_instance("hard").problem
+    prepared = prepare(Strategy("uniform", threshold="paper"), problem.task, [0.5])
+    arms = np.arange(400) % 4
+    source, rng = engine.told(arms, problem.arms[arms, 0]), np.random.default_rng(0)
+    imagined, meant = prepared.start(), prepared.start()
+    taken = prepared.advance(problem.task, imagined, source, rng, rng, 10**6, False)
+    assert taken == 400
+    assert imagined.milestones.times.tolist() == [-1]
+    taken = prepared.advance(problem.task, meant, source, rng, rng, 10**6, True)
+    assert meant.milestones.times.tolist() == [taken]
+    assert taken < 400
 
 
 def test_no_evidence_is_fresh_every_time():

@@ -309,7 +309,7 @@ import json, signal, sys, time
 # A shell may have started the tests with SIGINT ignored, which children inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import furthest as ft
-from furthest.kernels.evidence import ROUNDS
+from furthest.kernels.evidence import Clock
 from furthest.sampling import uniform
 
 done = 0
@@ -321,7 +321,7 @@ def progress(runs):
 
 def choose(state, task, evidence, stopping):
     time.sleep(0.0005)
-    return int(evidence.clock[ROUNDS] % state.arms)
+    return int(evidence.clock[Clock.ROUNDS] % state.arms)
 
 instance = ft.hard(eps=0.5)
 rule = ft.Rule("slow", uniform.start, choose, compiled=False)

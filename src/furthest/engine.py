@@ -1,199 +1,128 @@
-"""Two verbs, `decide` (stop? which answer? else which arm?) and `record`; and their loops.
+"""Two verbs, `record` (a measurement) and `decide` (stop? else which arm?), and their loop.
 
-`run` simulates, `replay` takes in what was measured.
-
-A sampling rule is a NamedTuple type with its own `choose`. Compiled code finds `choose` by the type
-of the state, so `run` is compiled once per rule, and loaded from disk afterwards.
+Simulations, live studies, their futures and the checks of own rules all go through `advance`; what
+differs is where measurements come from. A sampling rule or a stopping test is a NamedTuple type
+with functions of its own. Compiled code finds them by the type of the state, so the loop is
+compiled once for each pair, and loaded from disk afterwards; with a rule or a test in plain Python
+the very same loop runs as Python, calling compiled kernels.
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from furthest.kernels.evidence import READY, ROUNDS, Evidence
-from furthest.kernels.evidence import record as take_in
-from furthest.kernels.jit import inlined, kernel
-from furthest.kernels.judging import ANSWER, MET, witness
+from furthest.kernels.evidence import Clock, Evidence, design_arm, take_in
+from furthest.kernels.jit import inlined, merged
 from furthest.kernels.linalg import Counts, Vector
-from furthest.kernels.stopping import Stopping, assess
-from furthest.kernels.task import Task
-
-Chooser = Callable[[Any, Task, Evidence, Stopping], int]
-
-_choosers: dict[type, Chooser] = {}
+from furthest.sampling.rule import choose
+from furthest.stopping.nomination import Progress, Stopping, nominate
+from furthest.stopping.test import judge, observe
+from furthest.task import Task
 
 
-def register(state: type, choose: Chooser) -> None:
-    """Make `choose` the compiled sampling rule of states of this type."""
-    _choosers[state] = choose
+class Milestones(NamedTuple):
+    """When each confidence level was reached, and what was known then."""
+
+    times: Counts  # (levels,) measurements until then; −1 before
+    answers: Counts  # (levels,)
+    pulls: NDArray[np.int64]  # (levels, K)
 
 
-def choose(rule: Any, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """The arm to pull next, by the rule that belongs to the type of its state."""
-    return _choosers[type(rule)](rule, task, evidence, stopping)
+class Run(NamedTuple):
+    """Everything that one run changes."""
+
+    evidence: Evidence
+    stopping: Stopping
+    rule: Any  # the state of the sampling rule
+    milestones: Milestones
 
 
-@overload(choose, inline="always")
-def _choose_compiled(rule: Any, task: Any, evidence: Any, stopping: Any) -> Chooser:
-    chosen = _choosers[rule.instance_class]
+class Source(NamedTuple):
+    """Where measurements come from: a simulation, or a log in its own order."""
 
-    def implementation(rule: Any, task: Any, evidence: Any, stopping: Any) -> int:
-        return chosen(rule, task, evidence, stopping)
-
-    return implementation
+    means: Vector  # (K,) ⟨μ, a⟩/σ of every arm; none for a log
+    arms: Counts  # (n,) none for a simulation
+    rewards: Vector  # (n,) in units of σ
 
 
-@inlined
-def preamble(
-    task: Task, evidence: Evidence, stopping: Stopping, rng: Generator
-) -> tuple[int, int, int]:
-    """`decide` up to the sampling rule, whose turn it is where the arm is −1."""
-    if evidence.clock[READY] == 0:
-        for i in range(task.initial.shape[0]):
-            if evidence.counts[task.initial[i]] == 0:
-                return 0, -1, task.initial[i]
-    met = assess(task, evidence, stopping, rng)
-    return met, stopping.state[ANSWER], -1
+def simulated(means: Vector) -> Source:
+    """The arms that are decided on, with standard normal noise."""
+    return Source(means, np.zeros(0, np.int64), np.zeros(0))
 
 
-@inlined
-def decide(
-    task: Task, evidence: Evidence, stopping: Stopping, rule: Any, rng: Generator
-) -> tuple[int, int, int]:
-    """(confidence levels reached, answer, arm to pull next).
-
-    Before the initial design is complete the answer is −1 and the arm is the design's next; once
-    all levels are reached the arm is −1.
-    """
-    met, answer, arm = preamble(task, evidence, stopping, rng)
-    if arm >= 0 or met == stopping.threshold.offsets.shape[0]:
-        return met, answer, arm
-    return met, answer, choose(rule, task, evidence, stopping)
+def told(arms: Counts, rewards: Vector) -> Source:
+    """These arms and rewards, whatever was decided on."""
+    return Source(np.zeros(0), arms, rewards)
 
 
-@inlined
-def record(task: Task, evidence: Evidence, stopping: Stopping, arm: int, reward: float) -> None:
+@merged
+def record(task: Task, run: Run, arm: int, reward: float) -> None:
     """Take in one measurement (reward in units of σ)."""
-    take_in(task, evidence, arm, reward)
-    witness(stopping.test, task, evidence, arm, reward)
+    take_in(task, run.evidence, arm, reward)
+    observe(run.stopping.test, task, run.evidence, arm, reward)
+
+
+@merged
+def decide(task: Task, run: Run, rng: Generator, proving: bool) -> int:
+    """The arm to pull next: the initial design's, then the rule's; −1 once all levels are reached.
+
+    Without `proving` no test is made: measurements that are only imagined prove nothing.
+    """
+    evidence, stopping = run.evidence, run.stopping
+    if evidence.clock[Clock.READY] == 0:
+        return design_arm(task, evidence)
+    if proving:
+        nominee = nominate(task, evidence, stopping, rng)
+        if nominee.answer >= 0:
+            answer, reached = judge(stopping.test, task, evidence, nominee, run.rule)
+            note(evidence, stopping.progress, run.milestones, answer, reached)
+            if reached == stopping.levels.shape[0]:
+                return -1
+    return choose(run.rule, task, evidence, stopping)
 
 
 @inlined
 def note(
-    evidence: Evidence,
-    answer: int,
-    done: int,
-    met: int,
-    times: Counts,
-    answers: Counts,
-    pulls: NDArray[np.int64],
+    evidence: Evidence, progress: Counts, milestones: Milestones, answer: int, reached: int
 ) -> None:
     """Write down time, answer and pulls of the levels that were just reached."""
-    for level in range(done, met):
-        times[level] = evidence.clock[ROUNDS]
-        answers[level] = answer
+    for level in range(progress[Progress.REACHED], reached):
+        milestones.times[level] = evidence.clock[Clock.ROUNDS]
+        milestones.answers[level] = answer
         for a in range(evidence.counts.shape[0]):
-            pulls[level, a] = evidence.counts[a]
+            milestones.pulls[level, a] = evidence.counts[a]
+    progress[Progress.ANSWER] = answer
+    progress[Progress.REACHED] = reached
 
 
-@kernel
-def run(
+def advance(
     task: Task,
-    evidence: Evidence,
-    stopping: Stopping,
-    rule: Any,
-    means: Vector,
+    run: Run,
+    source: Source,
     noise: Generator,
     rng: Generator,
     until: int,
-    last: int,
-    times: Counts,
-    answers: Counts,
-    pulls: NDArray[np.int64],
-) -> bool:
-    """Simulate until every confidence level is reached, or until `until` measurements.
+    proving: bool,
+) -> int:
+    """Take in measurements, deciding after each, and return how many were taken in.
 
-    Writes stopping time, answer and pulls of each level when it is reached. Returns whether all
-    are; the state is in the arguments, so a later call goes on where this one stopped. After the
-    `last` measurement (−1: none is) there is one more test.
+    Goes on until all confidence levels are reached, the source is exhausted, or `until`
+    measurements have been taken in altogether. All of the state is in `run`: a later call goes on
+    where this one ended, from the arm that was decided on last.
     """
-    levels = times.shape[0]
-    while evidence.clock[ROUNDS] < until or until == last:
-        done = stopping.state[MET]
-        met, answer, arm = decide(task, evidence, stopping, rule, rng)
-        note(evidence, answer, done, met, times, answers, pulls)
-        if met == levels:
-            return True
-        if evidence.clock[ROUNDS] == last:
+    clock, progress = run.evidence.clock, run.stopping.progress
+    taken = 0
+    while clock[Clock.ROUNDS] < until and progress[Progress.NEXT] >= 0:
+        if source.means.shape[0] > 0:
+            arm = progress[Progress.NEXT]
+            reward = source.means[arm] + noise.standard_normal()
+        elif taken < source.arms.shape[0]:
+            arm, reward = source.arms[taken], source.rewards[taken]
+        else:
             break
-        record(task, evidence, stopping, arm, means[arm] + noise.standard_normal())
-    return False
-
-
-@kernel
-def replay(
-    task: Task,
-    evidence: Evidence,
-    stopping: Stopping,
-    rule: Any,
-    rng: Generator,
-    arms: Counts,
-    rewards: Vector,
-    imagined: bool,
-) -> tuple[int, int]:
-    """Take in measurements, and decide after each: (how many were taken in, arm to pull next).
-
-    Stops taking in, and returns the arm −1, once every confidence level is reached. Imagined
-    measurements prove nothing: with them no test is made, only the sampling rule goes on.
-    """
-    arm = -1
-    for i in range(arms.shape[0]):
-        if not imagined and stopping.state[MET] == stopping.threshold.offsets.shape[0]:
-            return i, -1
-        record(task, evidence, stopping, arms[i], rewards[i])
-        arm = -1
-        if not imagined:
-            met, _, arm = preamble(task, evidence, stopping, rng)
-            if met == stopping.threshold.offsets.shape[0]:
-                return i + 1, -1
-        if arm < 0:
-            arm = choose(rule, task, evidence, stopping)
-    return arms.shape[0], arm
-
-
-def interpreted(choose: Chooser) -> Callable[..., bool]:
-    """`run` for a `choose` in plain Python: the same loop, with the same compiled kernels."""
-
-    def run_interpreted(
-        task: Task,
-        evidence: Evidence,
-        stopping: Stopping,
-        rule: Any,
-        means: Vector,
-        noise: Generator,
-        rng: Generator,
-        until: int,
-        last: int,
-        times: Counts,
-        answers: Counts,
-        pulls: NDArray[np.int64],
-    ) -> bool:
-        levels = times.shape[0]
-        while evidence.clock[ROUNDS] < until or until == last:
-            done = stopping.state[MET]
-            met, answer, arm = preamble(task, evidence, stopping, rng)
-            note(evidence, answer, done, met, times, answers, pulls)
-            if met == levels:
-                return True
-            if evidence.clock[ROUNDS] == last:
-                break
-            if arm < 0:
-                arm = choose(rule, task, evidence, stopping)
-            record(task, evidence, stopping, arm, means[arm] + noise.standard_normal())
-        return False
-
-    return run_interpreted
+        record(task, run, arm, reward)
+        progress[Progress.NEXT] = decide(task, run, rng, proving)
+        taken += 1
+    return taken

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 GAP = 1e-3
 
 # Draws of μ without a positive value, one after the other, before the prior is refused.
-PATIENCE = 1000
+MOST_REDRAWS = 1000
 
 
 def draw_parameters(
@@ -44,7 +44,7 @@ def draw_parameters(
             refused = 0
             continue
         refused += 1
-        if refused == PATIENCE:
+        if refused == MOST_REDRAWS:
             raise ParameterError(
                 "no μ of this prior has an answer of positive value: the multiplicative notion "
                 "needs one"

@@ -23,7 +23,7 @@ from furthest.errors import (
     nearest_name,
     pick,
 )
-from furthest.kernels.task import Task
+from furthest.task import Task
 
 Notion = Literal["additive", "multiplicative"]
 NOTIONS = ("additive", "multiplicative")

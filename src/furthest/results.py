@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from furthest.columns import write_csv, write_parquet
 from furthest.problem import Problem
+from furthest.strategy import Strategy
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Results:
     """Many simulated runs. For several δ every array has a leading axis, in the order given."""
 
     problem: Problem
-    strategy: dict[str, Any]
+    strategy: Strategy
     delta: float | tuple[float, ...]
     seed: int
     stopping_times: NDArray[np.int64]  # (runs,) or (levels, runs)
@@ -120,7 +121,8 @@ class Results:
     def to_dict(self) -> dict[str, Any]:
         """What `furthest simulate --json` prints, without the instance's name."""
         return {
-            "strategy": self.strategy,
+            "strategy": self.strategy.describe()
+            | {"guarantee": self.strategy.guarantee_for(self.problem).words},
             "seed": self.seed,
             "runs": self.runs,
             "steps": self.steps,

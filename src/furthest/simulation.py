@@ -16,12 +16,14 @@ from numba.core import event
 from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
+from furthest.engine import simulated
 from furthest.errors import InputError
-from furthest.kernels.task import Task
-from furthest.loops import Loop, loop_for
+from furthest.preparation import Prepared, prepare
 from furthest.problem import Problem
 from furthest.results import Results
-from furthest.strategy import Start, Strategy
+from furthest.stopping.nomination import Progress
+from furthest.strategy import Strategy
+from furthest.task import Task
 from furthest.workers import spread
 
 MAX_ROUNDS = 10_000_000
@@ -32,7 +34,7 @@ SLICE = 50_000
 Advance = Callable[[int], None]
 
 
-class Job(NamedTuple):
+class Simulation(NamedTuple):
     """Everything a worker needs; small enough to send with every chunk."""
 
     task: Task
@@ -86,13 +88,13 @@ def simulate(
     levels = tuple(float(level) for level in np.ravel(delta))
     _check(levels, runs, jobs, max_rounds, seed, first)
     strategy.check_levels(levels)
-    strategy.check_question(problem.notion, "unknown" if problem.sigma is None else "known")
+    strategy.check_question(problem)
     near_best = problem.near_best(mu)
     order = np.argsort([-level for level in levels], kind="stable")
     # In units of the true σ the noise is standard normal; tests for unknown σ have no unit.
     told = problem if problem.sigma is not None else replace(problem, sigma=noise)
     task, truth = told.task, told.whiten(mu)
-    job = Job(
+    job = Simulation(
         task=task,
         sigma_known=problem.sigma is not None,
         truth=truth,
@@ -115,7 +117,7 @@ def simulate(
 
     return Results(
         problem=problem,
-        strategy=strategy.describe() | {"guarantee": strategy.guarantee_for(problem)},
+        strategy=strategy,
         delta=levels if several else levels[0],
         seed=seed,
         first=first,
@@ -162,15 +164,13 @@ def on_compile(announce: Callable[[], None]) -> Iterator[None]:
         yield
 
 
-def warm_up(job: Job) -> None:
+def warm_up(job: Simulation) -> None:
     """Compile, or load from disk, without simulating anything; finds bad options early."""
-    _simulate_run(job._replace(max_rounds=0), *_ready(job), 0)
+    _simulate_run(job._replace(max_rounds=0), _ready(job), 0)
 
 
-def _ready(job: Job) -> tuple[Callable[[], Start], Loop]:
-    """How to start a run, and the loop that runs this strategy's rule."""
-    start = job.strategy.prepare(job.task, job.deltas, job.truth, sigma_known=job.sigma_known)
-    return loop_for(job.strategy.rule, start)
+def _ready(job: Simulation) -> Prepared:
+    return prepare(job.strategy, job.task, job.deltas, job.truth, sigma_known=job.sigma_known)
 
 
 class _Streams(threading.local):
@@ -194,35 +194,31 @@ class _Streams(threading.local):
 _streams = _Streams()
 
 
-def _simulate_run(job: Job, start: Callable[[], Start], run: Loop, number: int) -> Runs:
+def _simulate_run(job: Simulation, ready: Prepared, number: int) -> Runs:
     """One run, from its own random streams."""
-    noise, internal = _streams.of_run(job.seed, number)
-    evidence, stopping, rule = start()
-    levels = len(job.deltas)
-    times = np.full(levels, -1)
-    answers = np.zeros(levels, np.int64)
-    pulls = np.zeros((levels, len(job.means)), np.int64)
-    arguments = (job.task, evidence, stopping, rule, job.means, noise, internal)
-    until, finished = -1, False
-    while not finished and until < job.max_rounds:
+    streams, source = _streams.of_run(job.seed, number), simulated(job.means)
+    run = ready.start()
+    (times, answers, pulls), counts = run.milestones, run.evidence.counts
+    until = taken = 0
+    while taken == until:
         until = min(until + SLICE, job.max_rounds)
-        finished = run(*arguments, until, job.max_rounds, times, answers, pulls)
-    open_levels = times < 0
-    stopped = ~open_levels
-    steps = evidence.counts.sum()
-    times[open_levels] = steps
-    answers[open_levels] = max(stopping.state[0], 0)
-    pulls[open_levels] = evidence.counts
-    numbers, steps = np.array([number]), np.array([steps])
+        taken += ready.advance(job.task, run, source, *streams, until, True)
+        if taken == job.max_rounds:
+            break
+    stopped = times >= 0
+    times[~stopped] = taken
+    answers[~stopped] = max(run.stopping.progress[Progress.ANSWER], 0)
+    pulls[~stopped] = counts
+    numbers, steps = np.array([number]), np.array([taken])
     return Runs(numbers, times[None], answers[None], pulls[None], stopped[None], steps)
 
 
-def _simulate_chunk(job: Job, first: int, last: int) -> Runs:
+def _simulate_chunk(job: Simulation, first: int, last: int) -> Runs:
     ready = _ready(job)
-    return _join([_simulate_run(job, *ready, number) for number in range(first, last)], job)
+    return _join([_simulate_run(job, ready, number) for number in range(first, last)], job)
 
 
-def _join(batches: list[Runs], job: Job) -> Runs:
+def _join(batches: list[Runs], job: Simulation) -> Runs:
     if not batches:
         levels, arms = len(job.deltas), len(job.means)
         none, pulls = np.zeros((0, levels), np.int64), np.zeros((0, levels, arms), np.int64)
@@ -230,7 +226,7 @@ def _join(batches: list[Runs], job: Job) -> Runs:
     return Runs(*(np.concatenate(arrays) for arrays in zip(*batches, strict=True)))
 
 
-def _collect(job: Job, numbers: range, jobs: int, progress: Advance) -> tuple[Runs, bool]:
+def _collect(job: Simulation, numbers: range, jobs: int, progress: Advance) -> tuple[Runs, bool]:
     """All runs, or those finished when Ctrl-C came."""
     finished: list[Runs] = []
     batches = _one_process(job, numbers) if jobs == 1 else _many_processes(job, numbers, jobs)
@@ -243,13 +239,13 @@ def _collect(job: Job, numbers: range, jobs: int, progress: Advance) -> tuple[Ru
     return _join(finished, job), False
 
 
-def _one_process(job: Job, numbers: range) -> Iterator[Runs]:
+def _one_process(job: Simulation, numbers: range) -> Iterator[Runs]:
     ready = _ready(job)
     for number in numbers:
-        yield _simulate_run(job, *ready, number)
+        yield _simulate_run(job, ready, number)
 
 
-def _many_processes(job: Job, numbers: range, jobs: int) -> Iterator[Runs]:
+def _many_processes(job: Simulation, numbers: range, jobs: int) -> Iterator[Runs]:
     """Chunks of runs on a pool; a few per worker, so that none idles at the end for long."""
     size = max(1, min(256, len(numbers) // (jobs * 8)))
     chunks = [(first, min(first + size, numbers.stop)) for first in numbers[::size]]

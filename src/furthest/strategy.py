@@ -3,134 +3,92 @@
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, get_args
 
-from furthest import parts, sampling
+from furthest import parts, sampling, stopping
 from furthest.errors import InputError, StrategyError, pick
-from furthest.sampling.rule import Rule
+from furthest.parts import CandidateWord, ThresholdWord, TrackingWord
 
 if TYPE_CHECKING:
-    from furthest.kernels.evidence import Evidence
     from furthest.kernels.linalg import Vector
-    from furthest.kernels.schedules import Schedule
-    from furthest.kernels.stopping import Stopping
-    from furthest.kernels.task import Task
     from furthest.problem import Problem
+    from furthest.sampling.rule import Rule
+    from furthest.stopping.test import Guarantee, StoppingTest
 
-# In the order of the codes in kernels/schedules.py.
-MODES = ("every", "sticky", "lazy")
-GRIDS = ("constant", "geometric", "decreasing", "bernoulli")
+DEFAULT_TEST = "top-wrong"
 
 # No grid begins later than a run can last.
 LATEST = 10**15
 
-GRID_DEFAULTS: dict[str, dict[str, float]] = {
-    "constant": {"start": 10},
-    "geometric": {"start": 10, "ratio": 0.2},
-    "decreasing": {"start": 10, "ratio": 0.2},
-    "bernoulli": {"p": 0.1},
-}
 
-
-class Start(NamedTuple):
-    """Everything that one run changes, before its first round."""
-
-    evidence: "Evidence"
-    stopping: "Stopping"
-    rule: Any
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Strategy:
     """What to sample, what to answer, and when to stop: one word each.
 
-    Without a word on stopping it is top-wrong, the sharpest proven rule; a named threshold means
+    Without a word on stopping it is top-wrong, the sharpest proven test; a named threshold means
     the GLR with it, and the GLR alone that with the threshold mixture.
 
+    An own sampling rule or stopping test stands where a word would: a `Rule`, a `StoppingTest`, or
+    the place where it can be found again, as in "my_lab.rules:TOP_TWO".
+
     `options` go to the sampling rule: `Strategy("fixed", options={"weights": [0.3, 0.7]})`.
-    `stopping_options` are the masses and scales of top-wrong, which no data may have shaped.
+    `stopping_options` go to the stopping test; no data may have shaped them.
     """
 
-    sampling: str | Rule = "lebai"
-    candidate: str = "instantaneous-furthest"
-    stopping: str = ""
-    threshold: str = ""
+    sampling: "str | Rule" = "lebai"
+    candidate: CandidateWord = "instantaneous-furthest"
+    stopping: "str | StoppingTest | None" = None
+    threshold: ThresholdWord | None = None
     schedule: str = "every"
-    tracking: str = "C"
+    tracking: TrackingWord = "C"
     options: Mapping[str, Any] = field(default_factory=dict)
     stopping_options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.sampling, Rule):
+        if isinstance(self.sampling, str) and not _is_place(self.sampling):
             pick(self.sampling, sampling.MODULES, "sampling rule")
-        if self.stopping == "":
-            object.__setattr__(self, "stopping", "top-wrong" if self.threshold == "" else "glr")
-        if self.threshold == "" and self.stopping != "top-wrong":
-            object.__setattr__(self, "threshold", "mixture")
         pick(self.candidate, parts.CANDIDATES, "candidate answer")
-        pick(self.stopping, parts.STOPPINGS, "stopping rule")
-        if self.threshold != "":
-            pick(self.threshold, parts.THRESHOLDS, "threshold")
         pick(self.tracking, parts.TRACKINGS, "tracking")
         parse_schedule(self.schedule)
-        self.check_question("", "")
-        if self.stopping_options:
-            self._check_stopping_options()
+        if self.threshold is not None:
+            pick(self.threshold, dict.fromkeys(get_args(ThresholdWord)), "threshold")
+        if self.stopping is None:
+            self._set("stopping", DEFAULT_TEST if self.threshold is None else "glr")
+        if (self.stopping, self.stopping_options) != (DEFAULT_TEST, {}) or self.threshold:
+            self._check_stopping()
 
-    def check_question(self, notion: str, sigma: str) -> None:
-        """Refuse unsound and pointless combinations; `parts` holds them as data."""
-        axes = ("candidate", "stopping", "threshold", "schedule")
-        choices = {axis: getattr(self, axis) for axis in axes}
-        choices |= {"sampling": self.name, "notion": notion, "sigma": sigma}
-        reason = parts.conflict(choices)
-        if reason:
-            raise StrategyError(reason)
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
 
-    def _check_stopping_options(self) -> None:
-        from furthest.kernels.topwrong import OPTIONS, choices, flaw
-
-        if self.stopping != "top-wrong":
-            raise StrategyError(f"the stopping rule {self.stopping} has no options")
+    def _check_stopping(self) -> None:
+        """Refuse combinations that make no sense; the tests themselves say which."""
+        if self.threshold is None and isinstance(self.stopping, str):
+            if not _is_place(self.stopping):
+                self._set("threshold", next(iter(stopping.versions(self.stopping))))
+        test = self.test
+        if test.sampling is not None and test.sampling != self.name:
+            raise StrategyError(
+                f"the stopping rule {test.name} belongs to the sampling rule {test.sampling}, it "
+                f"does not go with {self.name}"
+            )
+        known = _options(test.check or test.start)
         for name in self.stopping_options:
-            pick(name, OPTIONS, "option of top-wrong")
-        reason = flaw(*choices(self.stopping_options))
-        if reason:
-            raise StrategyError(reason)
+            if not known:
+                raise StrategyError(f"the stopping rule {test.name} has no options")
+            pick(name, known, f"option of {test.name}")
+        if test.check is not None:
+            test.check(**self.stopping_options)
 
-    @property
-    def name(self) -> str:
-        """The sampling rule's name."""
-        return self.sampling if isinstance(self.sampling, str) else self.sampling.name
-
-    @property
-    def rule(self) -> Rule:
-        """The sampling rule."""
-        return sampling.find(self.sampling) if isinstance(self.sampling, str) else self.sampling
-
-    @property
-    def guarantee(self) -> str:
-        """What the stopping rule guarantees, in words."""
-        return (parts.THRESHOLDS.get(self.threshold) or parts.STOPPINGS[self.stopping]).guarantee
-
-    def guarantee_for(self, problem: "Problem") -> str:
-        """The same for a problem: an unknown σ needs Gaussian noise."""
-        if problem.sigma is None:
-            return self.guarantee.replace("sub-Gaussian noise", "Gaussian noise of unknown σ")
-        return self.guarantee
-
-    def describe(self) -> dict[str, Any]:
-        """The strategy as plain data."""
-        return {
-            "sampling": self.name,
-            "candidate": self.candidate,
-            "stopping": self.stopping,
-            "threshold": self.threshold,
-            "schedule": self.schedule,
-            "tracking": self.tracking,
-            "options": dict(self.options),
-            "guarantee": self.guarantee,
-        } | ({"stopping_options": dict(self.stopping_options)} if self.stopping_options else {})
+    def check_question(self, problem: "Problem") -> None:
+        """Refuse a problem that the stopping test is not made for."""
+        test = self.test
+        if problem.notion not in test.notions:
+            raise StrategyError(
+                f"the stopping rule {test.name} needs the {' or '.join(test.notions)} notion"
+            )
+        self.test_for(sigma_known=problem.sigma is not None)
 
     def check_levels(self, deltas: Sequence[float]) -> None:
         """Whether one trajectory can serve all these confidence levels."""
@@ -143,59 +101,59 @@ class Strategy:
                 f"{len(deltas)} at a time"
             )
 
-    def prepare(
-        self,
-        task: "Task",
-        deltas: Sequence[float],
-        truth: "Vector | None" = None,
-        *,
-        sigma_known: bool = True,
-    ) -> Callable[[], Start]:
-        """A function that returns a fresh `Start` for every run; δ in descending order.
+    @property
+    def name(self) -> str:
+        """The sampling rule's name, or where it is found."""
+        return self.sampling if isinstance(self.sampling, str) else self.sampling.name
 
-        `truth` is the true parameter, for rules that are allowed to know it in a simulation.
-        """
-        from furthest.kernels.answers import CANDIDATES, FURTHEST
-        from furthest.kernels.evidence import no_evidence
-        from furthest.kernels.exact import NoOracle, oracle_for
-        from furthest.kernels.stopping import stopping
-        from furthest.kernels.thresholds import threshold
+    @property
+    def rule(self) -> "Rule":
+        """The sampling rule."""
+        if not isinstance(self.sampling, str):
+            return self.sampling
+        if _is_place(self.sampling):
+            return _at(self.sampling, "sampling rule", "choose")  # type: ignore[no-any-return]
+        return sampling.find(self.sampling)
 
-        candidate = CANDIDATES.index(self.candidate)
-        form = _threshold_form(self.threshold, task, deltas)
-        test = self._test(task, deltas, sigma_known)
-        schedule = parse_schedule(self.schedule)
-        rule, options = self.rule, self._checked_options(truth)
+    @property
+    def test(self) -> "StoppingTest":
+        """The stopping test, for known σ."""
+        if self.stopping is None or isinstance(self.stopping, str):
+            word = self.stopping or DEFAULT_TEST
+            if not _is_place(word):
+                return stopping.find(word, self.threshold)
+            test: StoppingTest = _at(word, "stopping test", "judge")
+        else:
+            test = self.stopping
+        if self.threshold is not None:
+            raise StrategyError(f"the stopping rule {test.name} has no threshold to choose")
+        return test
 
-        def start() -> Start:
-            oracle = oracle_for(task) if candidate == FURTHEST else NoOracle()
-            judge = stopping(candidate, threshold(task, *form), test(), schedule.fresh(), oracle)
-            return Start(no_evidence(task), judge, rule.start(task, **options))
+    def test_for(self, *, sigma_known: bool) -> "StoppingTest":
+        """The version of the stopping test for known or unknown σ."""
+        test = self.test
+        if sigma_known:
+            return test
+        if test.unknown_sigma is None:
+            which = f"{test.name} with {self.threshold}" if self.threshold else test.name
+            raise StrategyError(
+                f"{which} has no version for unknown σ; top-wrong and the threshold mixture have"
+            )
+        return test.unknown_sigma
 
-        return start
+    @property
+    def guarantee(self) -> "Guarantee":
+        """What the stopping test guarantees, for known σ."""
+        return self.test.guarantee
 
-    def _test(self, task: "Task", deltas: Sequence[float], sigma_known: bool) -> Callable[[], Any]:
-        """How to make a fresh stopping test."""
-        from furthest.kernels.judging import ELIMINATION_TEST, GAP_TEST, GLR_TEST, ByThreshold
-        from furthest.kernels.normal_gamma import normal_gamma
-        from furthest.kernels.topwrong import choices, top_wrong
+    def guarantee_for(self, problem: "Problem") -> "Guarantee":
+        """What the stopping test guarantees for this problem."""
+        return self.test_for(sigma_known=problem.sigma is not None).guarantee
 
-        if self.stopping == "top-wrong":
-            masses, scales, shapes = choices(self.stopping_options)
-            return lambda: top_wrong(task, deltas, masses, scales, None if sigma_known else shapes)
-        if not sigma_known:
-            return lambda: normal_gamma(task, deltas)
-        kinds = {"glr": GLR_TEST, "gap": GAP_TEST, "elimination": ELIMINATION_TEST}
-        return lambda: ByThreshold(kinds[self.stopping])
-
-    def _checked_options(self, truth: "Vector | None") -> dict[str, Any]:
-        """The options of the sampling rule, tracking and truth among them."""
+    def rule_options(self, truth: "Vector | None") -> dict[str, Any]:
+        """The options of the sampling rule, checked; tracking and truth are among them."""
         rule, options = self.rule, dict(self.options)
-        known = {
-            name: parameter
-            for name, parameter in inspect.signature(rule.start).parameters.items()
-            if parameter.kind == parameter.KEYWORD_ONLY
-        }
+        known = _options(rule.start)
         if "tracking" in known:
             options.setdefault("tracking", self.tracking)
         elif self.tracking != "C":
@@ -209,20 +167,93 @@ class Strategy:
                 raise StrategyError(f"{rule.name} needs the option {name!r}")
         return options
 
+    def describe(self) -> dict[str, Any]:
+        """The strategy as plain data."""
+        test = self.stopping
+        return {
+            "sampling": self.name,
+            "candidate": self.candidate,
+            "stopping": test if test is None or isinstance(test, str) else test.name,
+            "threshold": self.threshold,
+            "schedule": self.schedule,
+            "tracking": self.tracking,
+            "options": dict(self.options),
+            "guarantee": self.guarantee.words,
+        } | ({"stopping_options": dict(self.stopping_options)} if self.stopping_options else {})
 
-def _threshold_form(
-    name: str, task: "Task", deltas: Sequence[float]
-) -> tuple[int, float, float, list[float]]:
-    """Kind, slope, scale and offsets; what they mean is told in kernels/thresholds.py."""
-    from furthest.kernels.thresholds import GLR, MIXTURE, concentration
+    def located(self) -> "Strategy":
+        """The same strategy in words alone: own rules by the place where they are found again."""
+        words: dict[str, Any] = {}
+        if not isinstance(self.sampling, str):
+            words["sampling"] = _place(self.sampling, self.sampling.choose)
+        if self.stopping is not None and not isinstance(self.stopping, str):
+            words["stopping"] = _place(self.stopping, self.stopping.judge)
+        return replace(self, **words) if words else self
 
-    logs = [math.log(1 / delta) for delta in deltas]
-    if name in ("", "mixture"):
-        return MIXTURE, 0.0, 1.0, logs
-    if name == "paper":
-        return GLR, 4.0, 2.0, [4 * log for log in logs]
-    arms = len(task.arms)
-    return GLR, 4.0 * arms, float(arms), [2 * arms * concentration(log / arms) for log in logs]
+    def _parts(self) -> tuple[Any, ...]:
+        return (
+            self.sampling,
+            self.candidate,
+            self.stopping,
+            self.threshold,
+            self.schedule,
+            self.tracking,
+            _frozen(self.options),
+            _frozen(self.stopping_options),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Strategy) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+
+def _options(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The keyword-only parameters of a `start`: what may be chosen."""
+    return {
+        name: parameter
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind == parameter.KEYWORD_ONLY
+    }
+
+
+def _frozen(value: Any) -> Any:
+    """Options as something that can be compared and hashed."""
+    if isinstance(value, Mapping):
+        return tuple(sorted((name, _frozen(own)) for name, own in value.items()))
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
+def _is_place(word: Any) -> bool:
+    return isinstance(word, str) and ":" in word
+
+
+def _at(place: str, what: str, verb: str) -> Any:
+    """What is found at "module:NAME"."""
+    module, _, name = place.partition(":")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise StrategyError(f"the {what} {place!r} cannot be found: {error}") from None
+    if not hasattr(found, verb):
+        raise StrategyError(f"{place!r} is no {what}: it has no {verb!r}")
+    return found
+
+
+def _place(part: Any, function: Callable[..., Any]) -> str:
+    """Where an own rule or test is found again."""
+    module = function.__module__
+    if module != "__main__":
+        for name, value in vars(import_module(module)).items():
+            if value is part:
+                return f"{module}:{name}"
+    raise StrategyError(
+        f"{part.name!r} cannot be found again: make it a constant of a module that can be imported, "
+        f"next to its functions (they are in {module!r})"
+    )
 
 
 @dataclass(frozen=True)
@@ -233,12 +264,6 @@ class ScheduleChoice:
     grid: str = "constant"
     start: int = 1
     ratio: float = 0.0
-
-    def fresh(self) -> "Schedule":
-        """Its state before the first round."""
-        from furthest.kernels.schedules import schedule
-
-        return schedule(MODES.index(self.mode), GRIDS.index(self.grid), self.start, self.ratio)
 
 
 def parse_schedule(text: str) -> ScheduleChoice:
@@ -252,8 +277,7 @@ def parse_schedule(text: str) -> ScheduleChoice:
     grid, *settings = rest.split(",")
     if not grid:
         raise StrategyError(f"{mode} needs a grid: {mode}:{' or '.join(parts.GRIDS)}")
-    pick(grid, parts.GRIDS, "grid")
-    values = dict(GRID_DEFAULTS[grid])
+    values = dict(pick(grid, parts.GRIDS, "grid").settings)
     for setting in settings:
         key, _, value = setting.partition("=")
         pick(key, values, f"setting of the {grid} grid")

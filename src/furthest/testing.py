@@ -1,4 +1,4 @@
-"""Conformance suite for sampling rules: yours as well as the package's own.
+"""Conformance suite for sampling rules and stopping tests: yours as well as the package's own.
 
     from furthest.testing import INSTANCES, check_rule
 
@@ -11,6 +11,7 @@ Each check raises AssertionError with a sentence that says what was violated.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,13 @@ from numpy.typing import NDArray
 
 from furthest import engine
 from furthest.instances import Instance, hard, random
-from furthest.kernels.evidence import ROUNDS
+from furthest.kernels.evidence import Clock
+from furthest.preparation import prepare
 from furthest.problem import Problem
 from furthest.sampling.rule import Rule
 from furthest.simulation import simulate
+from furthest.stopping.nomination import Progress
+from furthest.stopping.test import StoppingTest
 from furthest.strategy import Strategy
 
 ROUNDS_CHECKED = 120
@@ -72,21 +76,18 @@ def check_rounds(strategy: Strategy, instance: Instance) -> None:
     """Round by round, in Python: legal arms, counts, weights, tracking, no NaN."""
     task = instance.problem.task
     truth = instance.problem.whiten(instance.truth)
-    evidence, stopping, state = strategy.prepare(task, [1e-9], truth)()
-    rng = np.random.default_rng(0)
-    choose = _plain(strategy.rule.choose)
-    arms = len(task.arms)
-    for t in range(ROUNDS_CHECKED):
-        met, _, arm = engine.preamble(task, evidence, stopping, rng)
-        if met:
+    run = prepare(_interpreted(strategy), task, [1e-9], truth).start()
+    source, rng = engine.simulated(task.arms @ truth), np.random.default_rng(0)
+    arms, evidence = len(task.arms), run.evidence
+    for t in range(1, ROUNDS_CHECKED + 1):
+        engine.advance(task, run, source, rng, rng, t, True)
+        arm = run.stopping.progress[Progress.NEXT]
+        assert evidence.counts.sum() == evidence.clock[Clock.ROUNDS] == t, "pulls must sum to t"
+        if run.stopping.progress[Progress.REACHED]:
             return
-        if arm < 0:
-            arm = choose(state, task, evidence, stopping)
-            check_state(state, arms, evidence.counts)
-        assert 0 <= arm < arms, f"round {t}: there is no arm {arm}"
-        reward = float(task.arms[arm] @ truth + rng.standard_normal())
-        engine.record(task, evidence, stopping, int(arm), reward)
-        assert evidence.counts.sum() == evidence.clock[ROUNDS] == t + 1, "pulls must sum to t"
+        assert 0 <= arm < arms, f"round {t + 1}: there is no arm {arm}"
+        if evidence.clock[Clock.READY]:
+            check_state(run.rule, arms, evidence.counts)
 
 
 def check_state(state: Any, arms: int, counts: NDArray[np.int64]) -> None:
@@ -111,50 +112,53 @@ def check_reproducible(strategy: Strategy, instance: Instance) -> None:
     first, again = (_trajectory(strategy, instance) for _ in range(2))
     assert (first == again).all(), "the same seed gave two different runs"
     if strategy.rule.compiled:
-        rule = strategy.rule
-        plain = Rule(rule.name, rule.start, _plain(rule.choose), compiled=False)
-        stepwise = _strategy(plain, strategy.options)
+        stepwise = _interpreted(strategy)
         assert (first == _trajectory(stepwise, instance)).all(), (
             "compiled and interpreted runs make different decisions"
         )
 
 
-def check_stops(rule: str | Rule, options: Mapping[str, Any] | None = None) -> None:
+def check_stops(
+    rule: str | Rule,
+    options: Mapping[str, Any] | None = None,
+    stopping: str | StoppingTest = "glr",
+) -> None:
     """On an easy problem every run stops, with the right answer."""
-    results = simulate(
-        EASY.problem, EASY.truth, _strategy(rule, options), 0.05, 50, max_rounds=5000
-    )
+    strategy = _strategy(rule, options, stopping)
+    results = simulate(EASY.problem, EASY.truth, strategy, 0.05, 50, max_rounds=5000)
     assert results.stopped.all(), f"{(~results.stopped).sum()} of 50 runs did not stop"
     assert (~results.correct).sum() <= 10, "far more errors than δ = 5 % allows"
 
 
 def check_errors(
-    rule: str | Rule, options: Mapping[str, Any] | None = None, runs: int = 200
+    rule: str | Rule,
+    options: Mapping[str, Any] | None = None,
+    runs: int = 200,
+    stopping: str | StoppingTest = "glr",
 ) -> None:
     """Where the wrong answer is wrong by a hair, errors stay below δ (up to four deviations)."""
     delta = 0.1
+    strategy = _strategy(rule, options, stopping)
     results = simulate(
-        BARELY_WRONG.problem,
-        BARELY_WRONG.truth,
-        _strategy(rule, options),
-        delta,
-        runs,
-        max_rounds=2000,
+        BARELY_WRONG.problem, BARELY_WRONG.truth, strategy, delta, runs, max_rounds=2000
     )
     wrong = int((results.stopped & ~results.correct).sum())
     allowed = delta * runs + 4 * math.sqrt(delta * (1 - delta) * runs)
     assert wrong <= allowed, f"{wrong} errors in {runs} runs; δ = {delta} allows {allowed:.0f}"
 
 
-def _strategy(rule: str | Rule, options: Mapping[str, Any] | None) -> Strategy:
-    """With the proven stopping rule that is quickest to compile: the checks are of the sampling."""
-    return Strategy(rule, stopping="glr", options=options or {})
+def _strategy(
+    rule: str | Rule, options: Mapping[str, Any] | None, stopping: str | StoppingTest = "glr"
+) -> Strategy:
+    """With the proven stopping rule that is quickest to compile, unless that is what is checked."""
+    return Strategy(rule, stopping=stopping, options=options or {})
 
 
-def _plain(choose: Callable[..., int]) -> Callable[..., int]:
-    """The Python function behind a kernel."""
-    plain: Callable[..., int] = getattr(choose, "py_func", choose)
-    return plain
+def _interpreted(strategy: Strategy) -> Strategy:
+    """The same strategy with the Python function behind the rule's kernel."""
+    rule = strategy.rule
+    plain: Callable[..., int] = getattr(rule.choose, "py_func", rule.choose)
+    return replace(strategy, sampling=replace(rule, choose=plain, compiled=False))
 
 
 def _trajectory(strategy: Strategy, instance: Instance) -> NDArray[np.int64]:

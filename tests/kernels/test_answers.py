@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from furthest.kernels.alternatives import statistic
 from furthest.kernels.answers import greedy_answer, instantaneous_furthest, is_near_best
-from furthest.kernels.evidence import record
+from furthest.kernels.evidence import take_in
 from furthest.problem import Problem
 from oracles.plain import Plain, compiled
 from strategies import observed, quarters
@@ -78,7 +78,7 @@ def test_a_new_measurement_makes_it_forget():
     problem = Problem(np.eye(2), eps=0.1)
     evidence = compiled(problem, [(0, 1.0), (1, 0.0)])
     assert instantaneous_furthest(problem.task, evidence)[0] == 0
-    record(problem.task, evidence, 1, 9.0)
+    take_in(problem.task, evidence, 1, 9.0)
     plain = Plain(problem, [(0, 1.0), (1, 0.0), (1, 9.0)])
     answer, found = instantaneous_furthest(problem.task, evidence)
     assert answer == 1

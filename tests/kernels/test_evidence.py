@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from furthest import instances
-from furthest.kernels.evidence import MEMO_ROUND, READY, REFRESH, ROUNDS, no_evidence, record
+from furthest.kernels.evidence import Clock, REFRESH, no_evidence, take_in
 from furthest.problem import Problem
 from furthest.strategy import Strategy
 from oracles.plain import Plain, compiled
@@ -49,8 +49,8 @@ def relative_errors(task, evidence):
 def test_short_sequences(case):
     problem, measurements = case
     evidence, plain = compiled(problem, measurements), Plain(problem, measurements)
-    assert evidence.clock[ROUNDS] == plain.rounds
-    assert evidence.clock[READY] == 1
+    assert evidence.clock[Clock.ROUNDS] == plain.rounds
+    assert evidence.clock[Clock.READY] == 1
     np.testing.assert_array_equal(evidence.counts, plain.counts)
     assert max(relative_errors(problem.task, evidence).values()) < 1e-12
     # The same in the user's coordinates and units.
@@ -107,7 +107,7 @@ def test_refresh_changes_nothing_but_rounding():
     task, evidence = problem.task, no_evidence(problem.task)
     worst = 0.0
     for t, (arm, reward) in enumerate(zip(pulls, rewards, strict=True), 1):
-        record(task, evidence, arm, reward)
+        take_in(task, evidence, arm, reward)
         if t > 6 and t % REFRESH in {REFRESH - 1, 0, 1}:
             worst = max(worst, *relative_errors(task, evidence).values())
     assert worst < 1e-12
@@ -116,15 +116,15 @@ def test_refresh_changes_nothing_but_rounding():
 def test_before_the_initial_design_is_complete():
     task = instances.hard().problem.task
     evidence = no_evidence(task)
-    assert evidence.clock[MEMO_ROUND] == -1
+    assert evidence.clock[Clock.MEMO_ROUND] == -1
     for t, arm in enumerate([2, 0, 0, 2, 1], 1):
-        record(task, evidence, arm, 1.0)
-        assert evidence.clock[ROUNDS] == t
-        assert evidence.clock[READY] == 0
+        take_in(task, evidence, arm, 1.0)
+        assert evidence.clock[Clock.ROUNDS] == t
+        assert evidence.clock[Clock.READY] == 0
         assert not evidence.matrix.any()
         assert not evidence.estimate.any()
-    record(task, evidence, 3, 1.0)
-    assert evidence.clock[READY] == 1
+    take_in(task, evidence, 3, 1.0)
+    assert evidence.clock[Clock.READY] == 1
     assert evidence.counts.tolist() == [2, 1, 2, 1]
     assert evidence.sums.tolist() == [2.0, 1.0, 2.0, 1.0]
     assert max(relative_errors(task, evidence).values()) < 1e-14
@@ -134,10 +134,10 @@ def test_the_design_may_be_finished_on_a_refresh_round():
     task = instances.hard().problem.task
     evidence = no_evidence(task)
     for t in range(REFRESH - 1):
-        record(task, evidence, t % 3, 0.5)
-    assert evidence.clock[READY] == 0
-    record(task, evidence, 3, 0.5)
-    assert evidence.clock[READY] == 1
+        take_in(task, evidence, t % 3, 0.5)
+    assert evidence.clock[Clock.READY] == 0
+    take_in(task, evidence, 3, 0.5)
+    assert evidence.clock[Clock.READY] == 1
     assert max(relative_errors(task, evidence).values()) < 1e-13
 
 

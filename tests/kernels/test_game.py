@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from furthest.kernels.evidence import Evidence, no_evidence, record
+from furthest.kernels.evidence import Evidence, no_evidence, take_in
 from furthest.kernels.game import closest_alternative, nature, optimistic_gains
-from furthest.kernels.task import Task
+from furthest.task import Task
 from furthest.problem import Notion, Problem
 
 
@@ -17,7 +17,7 @@ def measured(task: Task, mu: np.ndarray, seed: int) -> Evidence:
     rng = np.random.default_rng(seed)
     evidence = no_evidence(task)
     for arm in [*range(len(task.arms))] * 5:
-        record(task, evidence, arm, float(task.arms[arm] @ mu + rng.normal()))
+        take_in(task, evidence, arm, float(task.arms[arm] @ mu + rng.normal()))
     return evidence
 
 

@@ -10,9 +10,9 @@ from scipy.special import gammaln, log_ndtr
 
 from furthest.kernels import normal_gamma, topwrong
 from furthest.kernels.answers import instantaneous_furthest
-from furthest.kernels.evidence import ROUNDS, Evidence, no_evidence, record
+from furthest.kernels.evidence import Clock, Evidence, no_evidence, take_in
 from furthest.kernels.normal_gamma import NormalGamma, Shapes
-from furthest.kernels.task import Task
+from furthest.task import Task
 from furthest.kernels.topwrong import Case, Scales, TopWrong, met, observe, top_wrong
 from furthest.problem import Problem
 from oracles.near_null import (
@@ -158,14 +158,14 @@ def history(
     pulls = [*range(d + 3), *rng.integers(d + 3, size=rounds - d - 3)]
     rewards = scale * (task.arms[pulls] @ truth + rng.normal(size=rounds))
     for arm, reward in zip(pulls, rewards, strict=True):
-        record(task, evidence, int(arm), reward)
+        take_in(task, evidence, int(arm), reward)
         observe(test, task, evidence, int(arm), reward)
         normal_gamma.observe(mixture, task, evidence, int(arm), reward)
     return task, evidence, test, mixture, task.arms[pulls], rewards
 
 
 def case_of(task: Task, evidence: Evidence) -> Case:
-    rounds = float(evidence.clock[ROUNDS])
+    rounds = float(evidence.clock[Clock.ROUNDS])
     least_squares = (evidence.values, evidence.projected, evidence.inverse)
     return Case(task.answers, task.c, task.e, rounds, *least_squares)
 
@@ -261,7 +261,7 @@ def test_decisions_do_not_depend_on_the_unit() -> None:
         decisions = []
         for t in range(240):
             reward = scale * ((1.0, 0.0, 0.3)[t % 3] + 0.7 * rng.normal())
-            record(task, evidence, t % 3, reward)
+            take_in(task, evidence, t % 3, reward)
             observe(test, task, evidence, t % 3, reward)
             if t >= 3:
                 z, _ = instantaneous_furthest(task, evidence)
@@ -278,7 +278,7 @@ def test_little_noise_needs_few_measurements() -> None:
     rng = np.random.default_rng(0)
     for t in range(30):
         reward = (1.0, 0.0, 0.3)[t % 3] + 0.01 * rng.normal()
-        record(task, evidence, t % 3, reward)
+        take_in(task, evidence, t % 3, reward)
         observe(test, task, evidence, t % 3, reward)
     assert met(test, task, evidence, 0, 0)
 

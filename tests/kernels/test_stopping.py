@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from furthest import engine, instances
-from furthest.kernels.evidence import no_evidence, record
+from furthest.kernels.evidence import no_evidence, take_in
 from furthest.kernels.thresholds import levels_met
 from furthest.strategy import Strategy, parse_schedule
 from oracles.plain import Plain
@@ -97,7 +97,7 @@ def test_decisions(notion, candidate, threshold, schedule):
                 break
             arm = t % len(problem.arms)
             reward = problem.arms[arm] @ instance.truth + rng.standard_normal()
-            record(task, evidence, arm, reward)
+            take_in(task, evidence, arm, reward)
             measurements.append((arm, reward))
         assert reference.met > 0
 
@@ -144,7 +144,7 @@ def test_a_level_once_reached_stays_reached():
             if met:
                 fell += evidence.memo[0] < 4 * math.log((4 + math.log(t / 2)) / 0.9)
             before = met
-            record(task, evidence, t % 4, task.arms[t % 4, 0] + rng.standard_normal())
+            take_in(task, evidence, t % 4, task.arms[t % 4, 0] + rng.standard_normal())
     # The statistic did fall below its threshold again: something was tested.
     assert fell > 10
 
@@ -159,11 +159,11 @@ def test_after_all_levels_are_reached_further_questions_change_nothing():
     met = t = 0
     while met == 0:
         met, _, _ = engine.preamble(task, evidence, stopping, rng)
-        record(task, evidence, t % 4, instance.problem.arms[t % 4, 0])
+        take_in(task, evidence, t % 4, instance.problem.arms[t % 4, 0])
         t += 1
     for t in range(300):
         assert engine.preamble(task, evidence, stopping, rng)[0] == 1
-        record(task, evidence, t % 4, instance.problem.arms[t % 4, 0])
+        take_in(task, evidence, t % 4, instance.problem.arms[t % 4, 0])
     # Compiled code does not notice a look beyond the last level; Python does.
     looked_at = getattr(levels_met, "py_func", levels_met)
     assert looked_at(stopping.threshold, task, evidence, 0, 1e9, 1) == 1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from furthest import engine, instances
-from furthest.kernels.evidence import READY, record
+from furthest.kernels.evidence import Clock, take_in
 from furthest.kernels.judging import ANSWER
 from furthest.kernels.thresholds import concentration, levels_met, log_e_value, required, width
 from furthest.problem import Problem
@@ -144,7 +144,7 @@ def test_the_gate_never_changes_a_decision(name, notion):
         while met < len(deltas):
             floor = stopping.threshold.floor[0]
             found, answer, arm = engine.decide(task, evidence, stopping, rule, rng)
-            if evidence.clock[READY]:
+            if evidence.clock[Clock.READY]:
                 score = log_e_value(ungated, task, evidence, answer)
                 while met < len(deltas) and score > math.log(1 / deltas[met]):
                     met += 1
@@ -152,7 +152,7 @@ def test_the_gate_never_changes_a_decision(name, notion):
                 skipped += stopping.threshold.floor[0] == floor
             assert found == met
             if arm >= 0:
-                record(task, evidence, arm, means[arm] + rng.standard_normal())
+                take_in(task, evidence, arm, means[arm] + rng.standard_normal())
     # Otherwise nothing was tested.
     assert decided > skipped > 30
 

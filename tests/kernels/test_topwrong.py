@@ -14,9 +14,9 @@ from numpy.random import Generator
 
 from furthest.kernels import topwrong
 from furthest.kernels.answers import instantaneous_furthest
-from furthest.kernels.evidence import ROUNDS, Evidence, no_evidence, record
+from furthest.kernels.evidence import Clock, Evidence, no_evidence, take_in
 from furthest.kernels.normal_gamma import Shapes
-from furthest.kernels.task import Task
+from furthest.task import Task
 from furthest.kernels.topwrong import (
     FALLBACK,
     FIRST,
@@ -79,7 +79,7 @@ def random_case(seed: int, d: int, notion: Notion) -> tuple[Task, TopWrongOracle
 
 def case_of(task: Task, evidence: Evidence) -> Case:
     """The part of task and evidence that the test looks at."""
-    rounds = float(evidence.clock[ROUNDS])
+    rounds = float(evidence.clock[Clock.ROUNDS])
     least_squares = (evidence.values, evidence.projected, evidence.inverse)
     return Case(task.answers, task.c, task.e, rounds, *least_squares)
 
@@ -88,7 +88,7 @@ def replay(task: Task, oracle: TopWrongOracle) -> tuple[Case, TopWrong]:
     """The kernels after the oracle's measurements."""
     evidence, state = no_evidence(task), top_wrong(task, [DELTA])
     for arm, reward in zip(oracle.pulls, oracle.rewards, strict=True):
-        record(task, evidence, arm, reward)
+        take_in(task, evidence, arm, reward)
         observe(state, task, evidence, arm, reward)
     case = case_of(task, evidence)
     topwrong.update_offset(state, evidence.estimate, case.rounds)
@@ -179,7 +179,7 @@ def decisions_along_a_run(problem: Problem, mu: Array, rng: Generator) -> list[b
     for t in range(100):
         pulls.append(t if t < arms else int(rng.integers(arms)))
         rewards.append(float(problem.arms[pulls[-1]] @ mu + rng.normal()))
-        record(task, evidence, pulls[-1], rewards[-1])
+        take_in(task, evidence, pulls[-1], rewards[-1])
         observe(state, task, evidence, pulls[-1], rewards[-1])
         if t < arms:
             continue
@@ -231,7 +231,7 @@ def test_equal_answers_do_not_stand_in_each_others_way() -> None:
     evidence, state = no_evidence(task), top_wrong(task, [DELTA])
     for t in range(400):
         reward = (1.0, 0.0)[t % 2] + (0.5, -0.5)[(t // 2) % 2]
-        record(task, evidence, t % 2, reward)
+        take_in(task, evidence, t % 2, reward)
         observe(state, task, evidence, t % 2, reward)
     assert met(state, task, evidence, 0, 0)
     assert met(state, task, evidence, 2, 0)
@@ -245,7 +245,7 @@ def test_an_answer_that_is_a_multiple_of_another_needs_no_evidence_against_it() 
     evidence, state = no_evidence(task), top_wrong(task, [DELTA])
     for t in range(900):
         reward = (1.0, 0.75, 0.0)[t % 3] + (0.5, -0.5)[(t // 3) % 2]
-        record(task, evidence, t % 3, reward)
+        take_in(task, evidence, t % 3, reward)
         observe(state, task, evidence, t % 3, reward)
     assert topwrong.strength(state, case_of(task, evidence), 1, 0, 1) == math.inf
     assert met(state, task, evidence, 1, 0)
@@ -267,7 +267,7 @@ def test_stricter_levels_are_met_later() -> None:
     for t in range(600):
         arm = t % len(task.arms)
         reward = float(problem.arms[arm] @ mu * 3 + rng.normal())
-        record(task, evidence, arm, reward)
+        take_in(task, evidence, arm, reward)
         observe(state, task, evidence, arm, reward)
         if t >= len(task.arms):
             z, _ = instantaneous_furthest(task, evidence)

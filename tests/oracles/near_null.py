@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from furthest.kernels.answers import instantaneous_furthest
-from furthest.kernels.evidence import READY, ROUNDS, Evidence, no_evidence, record
+from furthest.kernels.evidence import Clock, Evidence, no_evidence, take_in
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Vector
 from furthest.kernels.normal_gamma import Shapes
-from furthest.kernels.task import Task
-from furthest.kernels.topwrong import FIRST, RADIUS, TopWrong, met, observe, top_wrong
+from furthest.task import Task
+from furthest.kernels.topwrong import Price, TopWrong, met, observe, top_wrong
 from furthest.problem import Notion, Problem
 
 Array = NDArray[np.float64]
@@ -45,10 +45,10 @@ def simulate(
     every: int,
 ) -> int:
     """Sample until the test, made after every `every` measurements, accepts; its answer or −1."""
-    while evidence.clock[ROUNDS] < until:
-        rounds = evidence.clock[ROUNDS]
+    while evidence.clock[Clock.ROUNDS] < until:
+        rounds = evidence.clock[Clock.ROUNDS]
         arm = rounds % means.shape[0]
-        if evidence.clock[READY] == 0:
+        if evidence.clock[Clock.READY] == 0:
             arm = task.initial[rounds]
         elif sampling == CHASE and noise.random() < 0.5:
             for a in range(means.shape[0]):
@@ -60,9 +60,9 @@ def simulate(
         error = noise.standard_normal()
         if coins:
             error = 1.0 if error > 0.0 else -1.0
-        record(task, evidence, arm, means[arm] + error)
+        take_in(task, evidence, arm, means[arm] + error)
         observe(state, task, evidence, arm, means[arm] + error)
-        if evidence.clock[READY] == 1 and evidence.clock[ROUNDS] % every == 0:
+        if evidence.clock[Clock.READY] == 1 and evidence.clock[Clock.ROUNDS] % every == 0:
             z, _ = instantaneous_furthest(task, evidence)
             if met(state, task, evidence, z, 0):
                 return z
@@ -104,8 +104,8 @@ def wrong_answers(
     wrong = 0
     for run in range(runs):
         state = top_wrong(task, [delta], shapes=Shapes() if unknown else None)
-        state.required[RADIUS] -= 2 * lowered
-        state.required[FIRST:] -= lowered
+        state.required[Price.RADIUS] -= 2 * lowered
+        state.required[Price.FIRST :] -= lowered
         noise = np.random.default_rng([run, sampling, every])
         evidence = no_evidence(task)
         answer = simulate(task, evidence, state, means, sampling, False, noise, until, every)

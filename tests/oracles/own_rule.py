@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import furthest as ft
-from furthest.kernels.evidence import ROUNDS
+from furthest.kernels.evidence import Clock
 from furthest.kernels.jit import kernel
 from furthest.sampling import uniform
 
@@ -33,7 +33,7 @@ def choose_plainly(state, task, evidence, stopping):
     """The arm whose value is known least; among equals the first."""
     widths = evidence.widths
     arm = int(np.flatnonzero(widths > widths.max() * (1 - TIE))[0])
-    state.log[evidence.clock[ROUNDS]] = arm
+    state.log[evidence.clock[Clock.ROUNDS]] = arm
     return arm
 
 
@@ -44,7 +44,7 @@ def choose(state, task, evidence, stopping):
     for a in range(1, widths.shape[0]):
         if widths[a] > widths[arm] * (1 + TIE):
             arm = a
-    state.log[evidence.clock[ROUNDS]] = arm
+    state.log[evidence.clock[Clock.ROUNDS]] = arm
     return arm
 
 

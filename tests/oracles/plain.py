@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from furthest.kernels.evidence import Evidence, no_evidence, record
+from furthest.kernels.evidence import Evidence, no_evidence, take_in
 from furthest.problem import Problem
 
 Measurements = Iterable[tuple[int, float]]
@@ -135,5 +135,5 @@ def compiled(problem: Problem, measurements: Measurements) -> Evidence:
     task = problem.task
     evidence = no_evidence(task)
     for arm, reward in measurements:
-        record(task, evidence, arm, reward / problem.sigma)
+        take_in(task, evidence, arm, reward / problem.sigma)
     return evidence

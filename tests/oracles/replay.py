@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from furthest import engine
 from furthest.instances import Instance, hard
 from furthest.problem import Problem
 from furthest.strategy import Strategy
+from furthest.study.fold import copied
+from oracles.loop import Loop
 
 Array = NDArray[np.float64]
 
@@ -64,21 +65,16 @@ def compiled(
     name: str, instance: Instance, rounds: int, seed: int, delta: float = 0.01, **options: Any
 ) -> Replay:
     """The pulls of the compiled rule, which must not stop before `rounds`."""
-    problem = instance.problem
-    task = problem.task
     strategy = Strategy(name, threshold="paper", options=options)
-    evidence, stopping, rule = strategy.prepare(task, [delta])()
-    engine.register(type(rule), strategy.rule.choose)
-    noise, unused = np.random.default_rng(seed), np.random.default_rng(0)
-    means = task.arms @ problem.whiten(instance.truth)
-    out = (np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, len(means)), np.int64))
-    arms, before = [], evidence.counts.copy()
+    noise = np.random.default_rng(seed)
+    loop = Loop(strategy, instance.problem, instance.truth, [delta], noise)
+    arms = []
     for t in range(1, rounds + 1):
-        stopped = engine.run(task, evidence, stopping, rule, means, noise, unused, t, -1, *out)
-        assert not stopped, f"stopped at round {t}: too easy for a comparison"
-        arms.append(int(np.argmax(evidence.counts - before)))
-        before = evidence.counts.copy()
-    return Replay(arms, evidence.counts, rule)
+        arms.append(loop.next_arm)
+        # The rule's state is that in which it chose the last of these arms.
+        rule = copied(loop.run.rule)
+        assert not loop.advance(t), f"stopped at round {t}: too easy for a comparison"
+    return Replay(arms, loop.run.evidence.counts, rule)
 
 
 def independent(choose: Choose, instance: Instance, rounds: int, seed: int) -> list[int]:

@@ -6,15 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from furthest import engine
 from furthest.instances import Instance, hard
 from furthest.kernels import design
 from furthest.problem import Problem
 from furthest.strategy import Strategy
+from oracles.loop import Loop
 from oracles.replay import Array, Data, unequal
-
-# No rule reaches this confidence within the rounds of a test.
-UNREACHABLE = 1e-300
+from oracles.runs import UNREACHABLE
 
 
 class Step(NamedTuple):
@@ -41,21 +39,17 @@ def steps(
 ) -> Iterator[Step]:
     """Every round of a run of the compiled rule."""
     problem = instance.problem
-    task = problem.task
     strategy = Strategy(name, threshold="paper", options=options)
-    evidence, stopping, rule = strategy.prepare(task, [UNREACHABLE])()
-    engine.register(type(rule), strategy.rule.choose)
-    noise, unused = np.random.default_rng(seed), np.random.default_rng(0)
-    means = task.arms @ problem.whiten(instance.truth)
-    out = (np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, len(means)), np.int64))
-    for t in range(1, rounds + 1):
-        counts, sums = evidence.counts.astype(float), evidence.sums.copy()
+    noise = np.random.default_rng(seed)
+    loop = Loop(strategy, problem, instance.truth, [UNREACHABLE], noise)
+    evidence, rule = loop.run.evidence, loop.run.rule
+    for t in range(1, rounds):
         before = _targets(rule).copy()
-        assert not engine.run(task, evidence, stopping, rule, means, noise, unused, t, -1, *out)
-        if t > len(task.initial):
-            arm = int(np.argmax(evidence.counts - counts))
+        assert not loop.advance(t)
+        if t >= len(loop.task.initial):
+            counts, sums = evidence.counts.astype(float), evidence.sums.copy()
             data = Data(problem.arms, problem.answers, counts, sums)
-            yield Step(data, before, _targets(rule).copy(), arm, rule)
+            yield Step(data, before, _targets(rule).copy(), loop.next_arm, rule)
 
 
 def _targets(rule: Any) -> Array:

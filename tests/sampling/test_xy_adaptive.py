@@ -7,7 +7,7 @@ import pytest
 
 import furthest as ft
 from furthest.instances import Instance
-from furthest.kernels.evidence import record
+from furthest.kernels.evidence import take_in
 from furthest.kernels.judging import SURVIVOR
 from furthest.sampling.xy_adaptive import choose
 from furthest.strategy import Start
@@ -77,7 +77,7 @@ def after_200_rounds(problem: ft.Problem, mu: list[float]) -> Start:
     assert run.stopping.state[SURVIVOR] == -1
     for t in range(200):
         arm = t if t < len(means) else choose(run.rule, task, run.evidence, run.stopping)
-        record(task, run.evidence, arm, means[arm])
+        take_in(task, run.evidence, arm, means[arm])
     return run
 
 

@@ -11,9 +11,9 @@ DELTA = 0.01
 
 # Label: sampling rule, and the threshold of the GLR instead of top-wrong.
 ROWS = {
-    "LεBAI, proven": ("lebai", ""),
+    "LεBAI, proven": ("lebai", None),
     "LεBAI, the paper's": ("lebai", "paper"),
-    "uniform, proven": ("uniform", ""),
+    "uniform, proven": ("uniform", None),
     "uniform, the paper's": ("uniform", "paper"),
 }
 
@@ -61,7 +61,7 @@ def command(
             f"{row.mean / limit:.2f}",
             str(row.errors),
             f"{greedy:.0%} / {furthest:.0%}",
-            o.stopping_name(strategy.describe()),
+            o.stopping_name(strategy),
         )
     console.print(table)
     console.print(

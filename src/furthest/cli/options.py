@@ -41,7 +41,7 @@ Delta = Annotated[
 Sampling = Annotated[str, typer.Option(help="Sampling rule; see `furthest rules`.")]
 Candidate = Annotated[str, typer.Option(help="Candidate answer of the stopping rule.")]
 StoppingRule = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--stopping",
         help="Stopping rule.",
@@ -49,7 +49,7 @@ StoppingRule = Annotated[
     ),
 ]
 ThresholdName = Annotated[
-    str,
+    str | None,
     typer.Option("--threshold", help="Threshold of the GLR.", show_default="mixture, of the GLR"),
 ]
 ScheduleName = Annotated[
@@ -92,7 +92,7 @@ def find_instance(
 
 
 def find_strategy(
-    words: tuple[str, str, str, str, str, str],
+    words: tuple[str, str, str | None, str | None, str, str],
     option: list[str] | None,
     stopping_option: list[str] | None,
 ) -> "Strategy":
@@ -113,9 +113,10 @@ def rule_options(pairs: list[str] | None) -> dict[str, Any]:
     return options
 
 
-def stopping_name(parts: dict[str, Any]) -> str:
+def stopping_name(strategy: "Strategy") -> str:
     """`top-wrong`, `glr mixture`."""
-    return f"{parts['stopping']} {parts['threshold']}".rstrip()
+    parts = strategy.describe()
+    return " ".join(parts[key] for key in ("stopping", "threshold") if parts[key])
 
 
 def _value(text: str) -> Any:

@@ -42,8 +42,8 @@ def command(
     spread: Spread = None,
     sampling: o.Sampling = "lebai",
     candidate: o.Candidate = "instantaneous-furthest",
-    stopping: o.StoppingRule = "",
-    threshold: o.ThresholdName = "",
+    stopping: o.StoppingRule = None,
+    threshold: o.ThresholdName = None,
     schedule: o.ScheduleName = "every",
     tracking: o.Tracking = "C",
     option: o.RuleOptions = None,
@@ -118,8 +118,9 @@ def _show(instance: "Instance", price: float, results: "Results", spread: float 
 
     console = Console()
     o.print_problem(console, instance)
-    parts = results.strategy
-    console.print(f"{parts['sampling']}, {o.stopping_name(parts)}: {parts['guarantee']}")
+    strategy = results.strategy
+    promise = strategy.guarantee_for(instance.problem)
+    console.print(f"{strategy.name}, {o.stopping_name(strategy)}: {promise.words}")
     table = Table("δ", "expect", "median", "5 % … 95 %", "limit T_ε ln(1/δ)", "× limit")
     for row in results.summary():
         floor = price * math.log(1 / row.delta)

@@ -1,17 +1,18 @@
 """furthest rules: the parts of a strategy, each with its source and its guarantee."""
 
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from furthest import parts, sampling
+from furthest import parts, sampling, stopping
 from furthest.cli import options as o
 
-AXES = {
+if TYPE_CHECKING:
+    from furthest.sampling.rule import Rule
+    from furthest.stopping.test import StoppingTest
+
+CLOSED = {
     "candidate": parts.CANDIDATES,
-    "stopping": parts.STOPPINGS,
-    "threshold": parts.THRESHOLDS,
     "schedule": parts.SCHEDULES,
     "grid": parts.GRIDS,
     "tracking": parts.TRACKINGS,
@@ -20,18 +21,57 @@ AXES = {
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:
     """Every part of every axis, as plain data."""
-    rules = [sampling.find(name) for name in sampling.MODULES]
-    described = [
+    closed = {
+        axis: [{"name": part.name, "what": part.what, "source": part.source} for part in own.values()]
+        for axis, own in CLOSED.items()
+    }
+    return {
+        "sampling": [_rule(sampling.find(name)) for name in sampling.MODULES],
+        "candidate": closed.pop("candidate"),
+        "stopping": [_test(stopping.versions(name)) for name in stopping.MODULES],
+        "threshold": _thresholds(),
+        **closed,
+    }
+
+
+def _rule(rule: "Rule") -> dict[str, Any]:
+    return {
+        "name": rule.name,
+        "source": rule.source,
+        "optimality": rule.optimality,
+        "depends_on_delta": rule.depends_on_delta,
+    }
+
+
+def _test(versions: "dict[str | None, StoppingTest]") -> dict[str, Any]:
+    """One row for all versions of a test; what they guarantee may depend on the threshold."""
+    test = next(iter(versions.values()))
+    return {
+        "name": test.name,
+        "what": test.what,
+        "source": test.source,
+        "guarantee": test.guarantee.words if None in versions else "that of its threshold",
+        "proven": all(version.guarantee.proven for version in versions.values()),
+        "thresholds": [word for word in versions if word is not None],
+        "unknown_sigma": any(version.unknown_sigma is not None for version in versions.values()),
+        "notions": list(test.notions),
+        "sampling": test.sampling,
+    }
+
+
+def _thresholds() -> list[dict[str, Any]]:
+    from furthest.stopping.glr import ABOUT
+
+    return [
         {
-            "name": rule.name,
-            "source": rule.source,
-            "optimality": rule.optimality,
-            "depends_on_delta": rule.depends_on_delta,
+            "name": name,
+            "what": about.what,
+            "source": about.source,
+            "guarantee": about.guarantee.words,
+            "proven": about.guarantee.proven,
         }
-        for rule in rules
+        for name, about in ABOUT.items()
     ]
-    others = {axis: [asdict(part) for part in table.values()] for axis, table in AXES.items()}
-    return {"sampling": described, **others}
 
 
 def columns(axis: str) -> dict[str, str]:
@@ -61,11 +101,18 @@ def markdown() -> str:
             cells = [f"`{entry['name']}`", *(_text(entry[key]) for key in shown.values())]
             lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
-    lines += ["## Refused combinations", ""]
-    for conflict in parts.CONFLICTS:
-        where = ", ".join(f"{axis} {' or '.join(own)}" for axis, own in conflict.where.items())
-        lines.append(f"- {where}: {conflict.reason}.")
-    lines.append(f"- {parts.ELIMINATION}.")
+    lines += ["## What goes together", ""]
+    for test in catalogue()["stopping"]:
+        words = " or ".join(test["thresholds"])
+        facts = [f"the threshold {words}" if words else "no threshold"]
+        if not test["unknown_sigma"]:
+            facts.append("σ must be known")
+        if len(test["notions"]) == 1:
+            facts.append(f"the {test['notions'][0]} notion only")
+        if test["sampling"]:
+            facts.append(f"only with the sampling rule {test['sampling']}")
+        lines.append(f"- `{test['name']}`: {'; '.join(facts)}.")
+    lines.append("- For unknown σ the GLR has a version with the threshold `mixture` alone.")
     return "\n".join(lines) + "\n"
 
 

@@ -24,8 +24,8 @@ def command(
     mu: o.Mu = None,
     sampling: o.Sampling = "lebai",
     candidate: o.Candidate = "instantaneous-furthest",
-    stopping: o.StoppingRule = "",
-    threshold: o.ThresholdName = "",
+    stopping: o.StoppingRule = None,
+    threshold: o.ThresholdName = None,
     schedule: o.ScheduleName = "every",
     tracking: o.Tracking = "C",
     option: o.RuleOptions = None,
@@ -77,11 +77,11 @@ def _show(instance: "Instance", results: "Results") -> None:
     from rich.table import Table
 
     console = Console()
-    problem, parts = instance.problem, results.strategy
+    problem, strategy = instance.problem, results.strategy
     o.print_problem(console, instance)
     console.print(
-        f"{parts['sampling']}, candidate {parts['candidate']}, stopping {o.stopping_name(parts)}: "
-        f"{parts['guarantee']}"
+        f"{strategy.name}, candidate {strategy.candidate}, stopping {o.stopping_name(strategy)}: "
+        f"{strategy.guarantee_for(problem).words}"
     )
     table = Table("δ", "mean ± s.e.", "median", "5 % … 95 %", "errors", "unstopped")
     for column in table.columns:

@@ -11,7 +11,7 @@ import math
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Matrix, Vector
-from furthest.kernels.task import Task
+from furthest.task import Task
 
 # ‖y‖² below this share of ‖z‖² is rounding: z = c·x, which no parameter can tell apart.
 SAME = 1e-24

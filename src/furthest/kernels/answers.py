@@ -3,19 +3,13 @@
 import math
 
 from furthest.kernels.alternatives import statistic
-from furthest.kernels.evidence import MEMO_ANSWER, MEMO_ROUND, ROUNDS, Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Vector
-from furthest.kernels.task import Task
+from furthest.task import Task
 
 # Relative differences below this are rounding: the lower index wins.
 TIE = 1e-12
-
-# Codes, and their names in the same order.
-GREEDY = 0
-INSTANTANEOUS = 1
-FURTHEST = 2
-CANDIDATES = ("greedy", "instantaneous-furthest", "furthest")
 
 
 @kernel
@@ -41,8 +35,8 @@ def instantaneous_furthest(task: Task, evidence: Evidence) -> tuple[int, float]:
     Remembered until the next measurement, since candidate and sampling rule both ask for it.
     """
     clock = evidence.clock
-    if clock[MEMO_ROUND] == clock[ROUNDS]:
-        return clock[MEMO_ANSWER], evidence.memo[0]
+    if clock[Clock.MEMO_ROUND] == clock[Clock.ROUNDS]:
+        return clock[Clock.MEMO_ANSWER], evidence.memo[0]
     values = evidence.values
     # Where no answer is ε-best (multiplicative notion, best value not positive), the greedy one.
     greedy = greedy_answer(values)
@@ -53,7 +47,7 @@ def instantaneous_furthest(task: Task, evidence: Evidence) -> tuple[int, float]:
             distance, _ = statistic(task, evidence, z, furthest)
             if distance > furthest * (1.0 + TIE):
                 answer, furthest = z, distance
-    clock[MEMO_ROUND] = clock[ROUNDS]
-    clock[MEMO_ANSWER] = answer
+    clock[Clock.MEMO_ROUND] = clock[Clock.ROUNDS]
+    clock[Clock.MEMO_ANSWER] = answer
     evidence.memo[0] = furthest
     return answer, furthest

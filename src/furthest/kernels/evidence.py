@@ -1,10 +1,13 @@
-"""Evidence: everything that the measurements so far say, and `record`, its only writer.
+"""Evidence: everything that the measurements so far say. Only `take_in` writes to it.
+
+Except for its memo and its scratch, which belong to whoever computes something from it.
 
 Ordinary least squares without regularisation. Each measurement is a rank-one update of O(d² + dZ)
 (Sherman–Morrison). Updates drift, so every `REFRESH` rounds all is recomputed from the counts,
 which are exact, and from the sums of rewards per arm.
 """
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -24,21 +27,24 @@ from furthest.kernels.linalg import (
     solve_lower_many,
     solve_lower_transposed_many,
 )
-from furthest.kernels.task import Task
+from furthest.task import Task
 
 REFRESH = 256
 
-# Positions in Evidence.clock.
-ROUNDS = 0  # measurements recorded
-READY = 1  # 1 once the initial design is complete and the estimate exists
-MEMO_ROUND = 2  # round of the memorised instantaneous furthest answer
-MEMO_ANSWER = 3
+
+class Clock(IntEnum):
+    """Positions in Evidence.clock."""
+
+    ROUNDS = 0  # measurements taken in
+    READY = 1  # 1 once the initial design is complete and the estimate exists
+    MEMO_ROUND = 2  # round of the memorised instantaneous furthest answer
+    MEMO_ANSWER = 3
 
 
 class Evidence(NamedTuple):
     """The state of knowledge after t measurements."""
 
-    clock: Counts  # (4,) see the positions above
+    clock: Counts  # (4,) see Clock
     counts: Counts  # (K,) pulls of each arm, N
     sums: Vector  # (K,) sum of the rewards of each arm
     matrix: Matrix  # (d, d) V = Σ N_a a aᵀ
@@ -59,8 +65,8 @@ def no_evidence(task: Task) -> Evidence:
     """The state before any measurement."""
     arms, d = task.arms.shape
     answers = task.answers.shape[0]
-    clock = np.zeros(4, np.int64)
-    clock[MEMO_ROUND] = -1
+    clock = np.zeros(len(Clock), np.int64)
+    clock[Clock.MEMO_ROUND] = -1
     return Evidence(
         clock=clock,
         counts=np.zeros(arms, np.int64),
@@ -81,28 +87,29 @@ def no_evidence(task: Task) -> Evidence:
 
 
 @inlined
-def record(task: Task, evidence: Evidence, arm: int, reward: float) -> None:
+def take_in(task: Task, evidence: Evidence, arm: int, reward: float) -> None:
     """Take in one measurement (reward in units of σ)."""
     clock = evidence.clock
-    clock[ROUNDS] += 1
+    clock[Clock.ROUNDS] += 1
     evidence.counts[arm] += 1
     evidence.sums[arm] += reward
-    if clock[READY] == 0:
-        if _design_complete(task, evidence):
-            clock[READY] = 1
+    if clock[Clock.READY] == 0:
+        if design_arm(task, evidence) < 0:
+            clock[Clock.READY] = 1
             recompute(task, evidence)
-    elif clock[ROUNDS] % REFRESH == 0:
+    elif clock[Clock.ROUNDS] % REFRESH == 0:
         recompute(task, evidence)
     else:
         _update(task, evidence, arm, reward)
 
 
 @kernel
-def _design_complete(task: Task, evidence: Evidence) -> bool:
+def design_arm(task: Task, evidence: Evidence) -> int:
+    """The next arm of the initial design that has no measurement; −1 once it is complete."""
     for i in range(task.initial.shape[0]):
         if evidence.counts[task.initial[i]] == 0:
-            return False
-    return True
+            return task.initial[i]
+    return -1
 
 
 @inlined

@@ -10,7 +10,7 @@ from numba.extending import overload
 
 from furthest.kernels.furthest import Oracle, furthest_answer, oracle
 from furthest.kernels.linalg import Vector
-from furthest.kernels.task import Task
+from furthest.task import Task
 
 
 class NoOracle(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 
 from furthest.kernels.alternatives import contrast_norms, margin, nearest
 from furthest.kernels.answers import greedy_answer
-from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.learners import Learner, learn, learner_weights
 from furthest.kernels.linalg import (
@@ -26,7 +26,7 @@ from furthest.kernels.linalg import (
     solve_lower_transposed,
     weighted_information,
 )
-from furthest.kernels.task import Task
+from furthest.task import Task
 from furthest.kernels.tracking import most_behind
 
 # Added to V_w where it is singular: in whitened coordinates, this share of uniform exploration.
@@ -144,7 +144,7 @@ def play(game: GreedyGame, task: Task, evidence: Evidence, widths: Vector) -> in
 
     scale = closest_alternative(game.nature, game.question, evidence, answer, game.weights)
     direction = game.nature.direction
-    log_round = math.log(evidence.clock[ROUNDS] + 1)
+    log_round = math.log(evidence.clock[Clock.ROUNDS] + 1)
     bonus = 2.0 * log_round
     optimistic_gains(
         task.arm_columns, direction, scale, widths, bonus, math.inf, log_round, game.gains

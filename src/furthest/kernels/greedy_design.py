@@ -18,8 +18,8 @@ from furthest.kernels.alternatives import contrast_norms
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Counts, Matrix, Vector, combine, fill, matvec
-from furthest.kernels.original import Mask
-from furthest.kernels.task import Task
+from furthest.kernels.rivals import Mask
+from furthest.task import Task
 
 # Relative differences below this are rounding.
 TIE = 1e-10

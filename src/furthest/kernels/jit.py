@@ -2,10 +2,13 @@
 
 Numba's own cache watches only the file of the function it caches. A kernel inlines its callees,
 so an edit in a callee's file would leave stale machine code behind. Here the stamp of every
-cached kernel is a digest of all kernel sources: any edit among them invalidates the cache.
+cached kernel is a digest of all sources that can end up in machine code: any edit among them
+invalidates the cache. A source says so itself, by importing from this module, or, where it only
+defines types and constants for those that do, by `__compiled__ = True`.
 """
 
 import hashlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -13,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 from numba.core import cgutils, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 # Numba's types do not know the options that begin with an underscore, and much else.
 _njit: Any = numba.njit
@@ -39,15 +42,21 @@ OPTIONS: dict[str, Any] = {
 }
 
 PACKAGE = Path(__file__).resolve().parent.parent
-COMPILED_SOURCES = ("kernels/*.py", "sampling/*.py", "engine.py", "paper/decreasing.py")
+COMPILED = re.compile(rb"^(from furthest\.kernels\.jit import |__compiled__ = True)", re.MULTILINE)
+
+
+def compiled_sources(package: Path = PACKAGE) -> dict[Path, bytes]:
+    """All sources that can end up in machine code, in a fixed order."""
+    sources = {path: path.read_bytes() for path in sorted(package.rglob("*.py"))}
+    own = Path(package, "kernels", "jit.py")
+    return {path: text for path, text in sources.items() if path == own or COMPILED.search(text)}
 
 
 def source_digest(package: Path = PACKAGE) -> str:
-    """Digest of all sources that can end up inside a kernel."""
+    """Digest of these sources."""
     digest = hashlib.sha256()
-    for pattern in COMPILED_SOURCES:
-        for path in sorted(package.glob(pattern)):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for path, text in compiled_sources(package).items():
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + text)
     return digest.hexdigest()
 
 
@@ -114,6 +123,18 @@ def spliced(function: Callable[P, R]) -> Callable[P, R]:
     everything again and again.
     """
     return _compiled(function, inline="always")
+
+
+def merged(function: Callable[P, R]) -> Callable[P, R]:
+    """Plain Python where Python calls it; merged, as by `spliced`, into kernels that call it.
+
+    For what must run in both worlds, since it calls rules that may be plain Python.
+    """
+    if not _config.DISABLE_JIT:
+        overload(function, jit_options=OPTIONS, inline="always", strict=False)(
+            lambda *_, **__: function
+        )
+    return function
 
 
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:

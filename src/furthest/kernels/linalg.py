@@ -186,18 +186,3 @@ def log_determinant(factor: Matrix) -> float:
     for i in range(factor.shape[0]):
         total += math.log(factor[i, i])
     return 2.0 * total
-
-
-@kernel
-def volumes(matrix: Matrix, precisions: Vector, factor: Matrix, out: Vector) -> float:
-    """out_j = ln|V + κ_jI| − ln|κ_jI| for every precision κ_j; returns the least of them."""
-    d = factor.shape[0]
-    least = math.inf
-    for j in range(precisions.shape[0]):
-        copy(matrix, factor)
-        for i in range(d):
-            factor[i, i] += precisions[j]
-        cholesky(factor)
-        out[j] = log_determinant(factor) - d * math.log(precisions[j])
-        least = min(least, out[j])
-    return least

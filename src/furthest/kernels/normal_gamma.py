@@ -10,22 +10,23 @@ Everything here is free of units: rewards and λ may be scaled together.
 """
 
 import math
-from collections.abc import Sequence
+from enum import IntEnum
 from typing import NamedTuple
 
-import numpy as np
-
-from furthest.kernels.alternatives import SAME, contrast_norms, margin
-from furthest.kernels.evidence import READY, ROUNDS, Evidence
+from furthest.kernels.evidence import Evidence
 from furthest.kernels.jit import inlined, kernel
-from furthest.kernels.linalg import Counts, Matrix, Vector, dot, volumes
-from furthest.kernels.task import Task
+from furthest.kernels.linalg import Matrix, dot
+from furthest.task import Task
 
 # Squarings in the bound on the largest eigenvalue: at most d^(1/2⁵) times too large.
 SQUARINGS = 5
 
-# κ_j = 4d·16^j, as for known variance.
-MIXTURE_SCALES = 3
+
+class Prior(IntEnum):
+    """Rows of an array of priors: directions (precision ℓ_j/‖y‖²) or shapes (shape a_i)."""
+
+    PARAMETER = 0
+    LOG_WEIGHT = 1
 
 
 class Shapes(NamedTuple):
@@ -126,21 +127,19 @@ def log_one_sided_student(
     directions: Matrix,
     shapes: Matrix,
 ) -> float:
-    """ln Σ w_j v_i E_ij of a contrast with T ≥ t and RSS(λ) ≤ residual.
-
-    Rows of `directions`: ℓ_j/‖y‖² and ln w_j; rows of `shapes`: a_i and ln v_i.
-    """
+    """ln Σ w_j v_i E_ij of a contrast with T ≥ t and RSS(λ) ≤ residual."""
     if not (t > 0.0 and residual < math.inf):
         return -math.inf
     top, total = -math.inf, 0.0
     for j in range(directions.shape[1]):
-        prior = directions[0, j] * size
+        prior = directions[Prior.PARAMETER, j] * size
         both = variance + prior
         share = t * t / (both * residual) if residual > 0.0 else 1.0
-        penalty = directions[1, j] - 0.5 * math.log(both / prior)
+        penalty = directions[Prior.LOG_WEIGHT, j] - 0.5 * math.log(both / prior)
         for i in range(shapes.shape[1]):
-            term = penalty + shapes[1, i] + log_e_value(share, rounds, shapes[0, i])
-            term += log_one_sided_bonus(share, rounds, shapes[0, i])
+            shape = shapes[Prior.PARAMETER, i]
+            term = penalty + shapes[Prior.LOG_WEIGHT, i] + log_e_value(share, rounds, shape)
+            term += log_one_sided_bonus(share, rounds, shape)
             if term > top:
                 total = total * math.exp(top - term) + 1.0
                 top = term
@@ -154,24 +153,26 @@ def ellipsoid_share(target: float, rounds: float, shapes: Matrix) -> float:
     """The largest share ‖S(λ)‖²/RSS(λ) of a λ that is not rejected: the least over the shapes."""
     least = math.inf
     for i in range(shapes.shape[1]):
-        least = min(least, largest_share(target - shapes[1, i], rounds, shapes[0, i]))
+        goal = target - shapes[Prior.LOG_WEIGHT, i]
+        least = min(least, largest_share(goal, rounds, shapes[Prior.PARAMETER, i]))
     return least
 
 
 @kernel
-def residual_of_design(arms: Matrix, initial: Counts, sums: Vector, estimate: Vector) -> float:
+def residual_of_design(task: Task, evidence: Evidence) -> float:
     """RSS of the complete initial design, in which every arm is measured once."""
     total = 0.0
-    for i in range(initial.shape[0]):
-        arm = initial[i]
-        total += (sums[arm] - dot(arms[arm], estimate)) ** 2
+    for i in range(task.initial.shape[0]):
+        arm = task.initial[i]
+        total += (evidence.sums[arm] - dot(task.arms[arm], evidence.estimate)) ** 2
     return total
 
 
 @inlined
-def residual_of_measurement(surprise: float, leverage: float) -> float:
+def residual_of_measurement(task: Task, evidence: Evidence, arm: int, reward: float) -> float:
     """What one measurement adds to RSS: (X − ⟨m_t, a⟩)²/(1 − ‖a‖²_{V_t⁻¹}); nothing cancels."""
-    return surprise * surprise / (1.0 - leverage)
+    surprise = reward - dot(task.arms[arm], evidence.estimate)
+    return surprise * surprise / (1.0 - evidence.widths[arm])
 
 
 @kernel
@@ -208,128 +209,3 @@ def largest_diagonal(matrix: Matrix) -> float:
     for i in range(matrix.shape[0]):
         largest = max(largest, matrix[i, i])
     return largest
-
-
-class NormalGamma(NamedTuple):
-    """`mixture` for unknown variance: the d-dimensional normal–gamma mixture."""
-
-    clock: Counts  # (1,) 1 once the initial design is folded in
-    residual: Vector  # (1,) RSS at the estimate
-    offsets: Vector  # (levels,) ln 1/δ
-    kappas: Vector  # (scales,)
-    shapes: Matrix  # (2, shapes) a_i and ln v_i
-    floor: Vector  # (1,) smallest ln|V+κ|/|κ| when last computed; it only grows
-    logdets: Vector  # (scales,) scratch
-    factor: Matrix  # (d, d) scratch
-    work: Matrix  # (d, d) scratch
-    spreads: Vector  # (Z,) scratch
-
-
-def normal_gamma(task: Task, deltas: Sequence[float], shapes: Shapes | None = None) -> NormalGamma:
-    """A fresh rule for one run; δ in descending order."""
-    shapes = shapes or Shapes()
-    d = task.arms.shape[1]
-    return NormalGamma(
-        clock=np.zeros(1, np.int64),
-        residual=np.zeros(1),
-        offsets=np.array([math.log(1.0 / delta) for delta in deltas]),
-        kappas=4.0 * d * 16.0 ** np.arange(MIXTURE_SCALES),
-        shapes=np.array([shapes.shapes, np.log(shapes.weights)], float),
-        floor=np.zeros(1),
-        logdets=np.zeros(MIXTURE_SCALES),
-        factor=np.zeros((d, d)),
-        work=np.zeros((d, d)),
-        spreads=np.zeros(task.answers.shape[0]),
-    )
-
-
-@inlined
-def observe(state: NormalGamma, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
-    """Take in the measurement that `evidence` has just recorded."""
-    if evidence.clock[READY] == 0:
-        return
-    if state.clock[0] == 0:
-        state.clock[0] = 1
-        state.residual[0] = residual_of_design(
-            task.arms, task.initial, evidence.sums, evidence.estimate
-        )
-        return
-    surprise = reward - dot(task.arms[arm], evidence.estimate)
-    state.residual[0] += residual_of_measurement(surprise, evidence.widths[arm])
-
-
-@inlined
-def levels_met(
-    state: NormalGamma, task: Task, evidence: Evidence, z: int, glr: float, done: int
-) -> int:
-    """How many confidence levels answer z has reached; the first `done` are known to be."""
-    met = done
-    rounds = float(evidence.clock[ROUNDS])
-    # ρ ≥ 0 and the old volumes make the share and the e-value larger than they are.
-    share = glr / (state.residual[0] + glr) if glr < math.inf else 1.0
-    best = -math.inf
-    for i in range(state.shapes.shape[1]):
-        best = max(best, log_e_value(share, rounds, state.shapes[0, i]))
-    if best - 0.5 * state.floor[0] < state.offsets[done]:
-        return met
-    score = mixture_log_e_value(state, task, evidence, z)
-    while met < state.offsets.shape[0] and score > state.offsets[met]:
-        met += 1
-    return met
-
-
-@kernel
-def mixture_log_e_value(state: NormalGamma, task: Task, evidence: Evidence, z: int) -> float:
-    """Logarithm of the e-value against "z is not ε-best", minimised over λ and σ.
-
-    At distance D = ‖m − λ‖²_G, RSS(λ) = RSS + ‖m − λ‖²_V ≤ RSS + (1 + ρ)D with ρ = κ·λ_max(V⁻¹):
-    the share of every λ in the half-space of x is at least D/(RSS + (1 + ρ)D) at D = n²/(yᵀG⁻¹y).
-    """
-    update_volumes(state, evidence.matrix)
-    largest = largest_eigenvalue(evidence.inverse, state.factor, state.work)
-    norms, spreads = evidence.norms, state.spreads
-    own = contrast_norms(task.answer_columns, evidence.projected, z, task.c, norms)
-    contrast_norms(evidence.projected, evidence.projected, z, task.c, spreads)
-    rounds = float(evidence.clock[ROUNDS])
-    lowest = math.inf
-    for x in range(norms.shape[0]):
-        if x == z or not norms[x] > SAME * own:
-            continue
-        n = margin(task, evidence.values, z, x)
-        if n <= 0.0:
-            return -math.inf
-        lowest = min(lowest, _log_average(state, n * n, norms[x], spreads[x], rounds, largest))
-    return lowest
-
-
-@inlined
-def update_volumes(state: NormalGamma, matrix: Matrix) -> None:
-    """ln|V + κI| − ln|κI| for every scale."""
-    state.floor[0] = volumes(matrix, state.kappas, state.factor, state.logdets)
-
-
-@kernel
-def _log_average(
-    state: NormalGamma,
-    squared_margin: float,
-    norm: float,
-    spread: float,
-    rounds: float,
-    largest: float,
-) -> float:
-    """ln of the average over scales and shapes of exp(φ(s) − ½logdet)."""
-    top, total = -math.inf, 0.0
-    scales = state.kappas.shape[0]
-    for j in range(scales):
-        kappa = state.kappas[j]
-        distance = squared_margin / (norm + kappa * spread)
-        share = distance / (state.residual[0] + (1.0 + kappa * largest) * distance)
-        for i in range(state.shapes.shape[1]):
-            term = log_e_value(share, rounds, state.shapes[0, i])
-            term += state.shapes[1, i] - 0.5 * state.logdets[j]
-            if term > top:
-                total = total * math.exp(top - term) + 1.0
-                top = term
-            else:
-                total += math.exp(term - top)
-    return top + math.log(total / scales)

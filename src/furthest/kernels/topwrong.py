@@ -11,13 +11,14 @@ I_y = yᵀJy. B is kept as the drift D = B − t·I, so that nothing cancels.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
 from furthest.kernels.alternatives import SAME
-from furthest.kernels.evidence import READY, ROUNDS, Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import Apart, inlined, kernel, spliced
 from furthest.kernels.linalg import (
     Counts,
@@ -26,9 +27,9 @@ from furthest.kernels.linalg import (
     combine,
     dot,
     matvec,
-    volumes,
 )
 from furthest.kernels.normal_gamma import (
+    Prior,
     Shapes,
     ellipsoid_share,
     largest_diagonal,
@@ -37,39 +38,52 @@ from furthest.kernels.normal_gamma import (
     residual_of_design,
     residual_of_measurement,
 )
-from furthest.kernels.task import Task
+from furthest.kernels.scales import volumes
+from furthest.task import Task
 
 # How fast the drift is pulled back to 0. At 0 never; measured times are flat from .7 to 1.5.
 CORRECTION = 1.0
 
-# Positions in TopWrong.clock.
-STARTED = 0  # 1 once the initial design is folded in
-TESTER = 1  # address of the compiled test
 
-# Positions in TopWrong.residual.
-RSS = 0  # residual sum of squares at the estimate
-BOUND = 1  # scratch, for unknown σ: the largest RSS(λ) within all ellipsoids
+class Register(IntEnum):
+    """Positions in TopWrong.registers."""
 
-# Rows of TopWrong.required: what each confidence level asks for.
-RADIUS = 0  # 2 ln(2/(π₀δ)): squared radius of the ellipsoids without their volume
-FIRST = 1  # ln 1/(π₁δ)
-SUMMED = 2  # ln n/(π₂δ)
-FALLBACK = 3  # ln n/(π₃δ)
+    STARTED = 0  # 1 once the initial design is folded in
+    TESTER = 1  # address of the compiled test
 
-# Rows of TopWrong.ellipsoids.
-KAPPA = 0  # prior precision κ_j
-VOLUME = 1  # ln|V + κ_j|/|κ_j| when last computed; it only grows
-SQUARED_RADIUS = 2  # scratch: R_j² at the level in question
 
-# Rows of TopWrong.directions (precision ℓ_j/‖y‖²) and TopWrong.shapes (shape a_i).
-PARAMETER = 0
-LOG_WEIGHT = 1
+class Residual(IntEnum):
+    """Positions in TopWrong.residual."""
 
-# Rows of TopWrong.vectors, all scratch.
-OFFSET = 0  # τ − Bᵀm
-CONTRAST = 1  # y
-DUAL = 2  # V⁻¹y
-BENT = 3  # Dy
+    SUM = 0  # residual sum of squares at the estimate
+    BOUND = 1  # scratch, for unknown σ: the largest RSS(λ) within all ellipsoids
+
+
+class Price(IntEnum):
+    """Rows of TopWrong.required: what each confidence level asks for."""
+
+    RADIUS = 0  # 2 ln(2/(π₀δ)): squared radius of the ellipsoids without their volume
+    FIRST = 1  # ln 1/(π₁δ)
+    SUMMED = 2  # ln n/(π₂δ)
+    FALLBACK = 3  # ln n/(π₃δ)
+    LEVEL = 4  # ln 1/δ
+
+
+class Ellipsoid(IntEnum):
+    """Rows of TopWrong.ellipsoids."""
+
+    KAPPA = 0  # prior precision κ_j
+    VOLUME = 1  # ln|V + κ_j|/|κ_j| when last computed; it only grows
+    SQUARED_RADIUS = 2  # scratch: R_j² at the level in question
+
+
+class Scratch(IntEnum):
+    """Rows of TopWrong.vectors."""
+
+    OFFSET = 0  # τ − Bᵀm
+    CONTRAST = 1  # y
+    DUAL = 2  # V⁻¹y
+    BENT = 3  # Dy
 
 
 class Masses(NamedTuple):
@@ -98,17 +112,17 @@ class TopWrong(NamedTuple):
     Few arrays with named rows: every array of a NamedTuple costs compilation time at every call.
     """
 
-    clock: Counts  # (2,) see the positions above
+    registers: Counts  # (2,) see Register
     drift: Matrix  # (d, d) D = B − t·I
     spread: Matrix  # (d, d) J
     total: Vector  # (d,) τ
-    residual: Vector  # (2,) see the positions above
+    residual: Vector  # (2,) see Residual
     obstacles: Counts  # (Z, 2) for every candidate z the pair (x, z') that failed last; −1 before
-    required: Matrix  # (4, levels)
-    directions: Matrix  # (2, directions)
-    ellipsoids: Matrix  # (3, ellipsoids)
+    required: Matrix  # (5, levels) see Price
+    directions: Matrix  # (2, directions) see Prior
+    ellipsoids: Matrix  # (3, ellipsoids) see Ellipsoid
     shapes: Matrix  # (2, shapes) priors of the normal–gamma e-values; none where σ is known
-    vectors: Matrix  # (4, d) scratch
+    vectors: Matrix  # (4, d) see Scratch
     strengths: Vector  # (Z,) scratch: log evidence for z against every x
     factor: Matrix  # (d, d) scratch
     work: Matrix  # (d, d) scratch
@@ -142,24 +156,24 @@ def top_wrong(
     kappas = d * np.array(scales.ellipsoids, float)
     priors = shapes or Shapes((), ())
     state = TopWrong(
-        clock=np.zeros(2, np.int64),
+        registers=np.zeros(len(Register), np.int64),
         drift=np.zeros((d, d)),
         spread=np.zeros((d, d)),
         total=np.zeros(d),
-        residual=np.zeros(2),
+        residual=np.zeros(len(Residual)),
         obstacles=np.full((answers, 2), -1, np.int64),
         required=_required(deltas, answers - 2, masses or Masses(), len(kappas)),
         directions=np.array([scales.directions, np.log(scales.weights)], float),
         ellipsoids=np.array([kappas, np.zeros_like(kappas), np.zeros_like(kappas)]),
         shapes=np.array([priors.shapes, np.log(priors.weights)], float),
-        vectors=np.zeros((4, d)),
+        vectors=np.zeros((len(Scratch), d)),
         strengths=np.zeros(answers),
         factor=np.zeros((d, d)),
         work=np.zeros((d, d)),
     )
     square = state.factor
     example = Case(square, 1.0, 0.0, 1.0, state.total, square, square)
-    state.clock[TESTER] = _TEST.address(state, example, state.total, square, 0, 0)
+    state.registers[Register.TESTER] = _TEST.address(state, example, state.total, square, 0, 0)
     return state
 
 
@@ -173,56 +187,7 @@ def _required(deltas: Sequence[float], bystanders: int, masses: Masses, ellipsoi
         math.log(bystanders / mass) if bystanders else math.inf for mass in (summed, fallback)
     ]
     radius = 2.0 * (logs + math.log(ellipsoids / masses.ellipsoid))
-    return np.array([radius, logs - math.log(first), logs + prices[0], logs + prices[1]])
-
-
-# Names under which users know the fields of Masses, Scales and Shapes.
-OPTIONS: dict[str, tuple[type, str]] = {
-    "ellipsoid": (Masses, "ellipsoid"),
-    "summed": (Masses, "summed"),
-    "fallback": (Masses, "fallback"),
-    "directions": (Scales, "directions"),
-    "direction_weights": (Scales, "weights"),
-    "ellipsoids": (Scales, "ellipsoids"),
-    "shapes": (Shapes, "shapes"),
-    "shape_weights": (Shapes, "weights"),
-}
-
-
-def choices(options: Mapping[str, Any]) -> tuple[Masses, Scales, Shapes]:
-    """Masses, scales and shapes with these options; NaN stands for what is no number."""
-    given: dict[type, dict[str, Any]] = {Masses: {}, Scales: {}, Shapes: {}}
-    for name, value in options.items():
-        kind, own = OPTIONS[name]
-        try:
-            numbers = np.asarray(value, float)
-        except (TypeError, ValueError):
-            numbers = np.array(np.nan)
-        given[kind][own] = float(numbers.flat[0]) if kind is Masses else tuple(numbers.ravel())
-    return Masses(**given[Masses]), Scales(**given[Scales]), Shapes(**given[Shapes])
-
-
-def flaw(masses: Masses, scales: Scales, shapes: Shapes | None = None) -> str:
-    """What the proof would miss with these options, as a sentence; empty if nothing."""
-    if not (_positive(masses) and sum(masses) < 1):
-        return f"the masses of top-wrong must be positive with a sum below 1, not {tuple(masses)}"
-    if not scales.ellipsoids or not _positive(scales.ellipsoids):
-        return f"the ellipsoids' scales of top-wrong must be positive, not {scales.ellipsoids}"
-    mixtures = {"directions": (scales.directions, scales.weights)}
-    if shapes is not None:
-        mixtures["shapes"] = (shapes.shapes, shapes.weights)
-    for name, (parameters, weights) in mixtures.items():
-        if not parameters or len(parameters) != len(weights):
-            return f"the {name} of top-wrong need one weight each"
-        if not _positive((*parameters, *weights)):
-            return f"the {name} of top-wrong and their weights must be positive"
-        if not sum(weights) <= 1 + 1e-12:
-            return f"the weights of top-wrong's {name} must sum to at most 1, not {weights}"
-    return ""
-
-
-def _positive(numbers: Sequence[float]) -> bool:
-    return all(0 < number < math.inf for number in numbers)
+    return np.array([radius, logs - math.log(first), logs + prices[0], logs + prices[1], logs])
 
 
 @spliced
@@ -231,18 +196,15 @@ def observe(state: TopWrong, task: Task, evidence: Evidence, arm: int, reward: f
 
     g = (t·I − D)ᵀV_t⁻¹a with the drift before this measurement: known before the reward is.
     """
-    if evidence.clock[READY] == 0:
+    if evidence.clock[Clock.READY] == 0:
         return
-    rounds = float(evidence.clock[ROUNDS])
-    if state.clock[STARTED] == 0:
-        state.clock[STARTED] = 1
-        state.residual[RSS] = residual_of_design(
-            task.arms, task.initial, evidence.sums, evidence.estimate
-        )
+    rounds = float(evidence.clock[Clock.ROUNDS])
+    if state.registers[Register.STARTED] == 0:
+        state.registers[Register.STARTED] = 1
+        state.residual[Residual.SUM] = residual_of_design(task, evidence)
         _fold_design(state, evidence.estimate, evidence.inverse, rounds)
         return
-    surprise = reward - dot(task.arms[arm], evidence.estimate)
-    state.residual[RSS] += residual_of_measurement(surprise, evidence.widths[arm])
+    state.residual[Residual.SUM] += residual_of_measurement(task, evidence, arm, reward)
     _fold(state, task.arms[arm], evidence.inverse, rounds, reward)
 
 
@@ -263,7 +225,7 @@ def _fold_design(state: TopWrong, estimate: Vector, inverse: Matrix, rounds: flo
 @inlined
 def _fold(state: TopWrong, a: Vector, inverse: Matrix, rounds: float, reward: float) -> None:
     """Fold in one later measurement."""
-    lever, g = state.vectors[DUAL], state.vectors[BENT]
+    lever, g = state.vectors[Scratch.DUAL], state.vectors[Scratch.BENT]
     drift, spread = state.drift, state.spread
     d = a.shape[0]
     matvec(inverse, a, lever)
@@ -283,7 +245,7 @@ def _fold(state: TopWrong, a: Vector, inverse: Matrix, rounds: float, reward: fl
 def met(state: TopWrong, task: Task, evidence: Evidence, z: int, level: int) -> bool:
     """Whether the test accepts answer z at this confidence level."""
     arguments = (state, case(task, evidence), evidence.estimate, evidence.matrix, z, level)
-    return _accepts_at(state.clock[TESTER], arguments)
+    return _accepts_at(state.registers[Register.TESTER], arguments)
 
 
 @spliced
@@ -293,7 +255,7 @@ def case(task: Task, evidence: Evidence) -> Case:
         task.answers,
         task.c,
         task.e,
-        float(evidence.clock[ROUNDS]),
+        float(evidence.clock[Clock.ROUNDS]),
         evidence.values,
         evidence.projected,
         evidence.inverse,
@@ -349,11 +311,11 @@ def _pass(
         if x == z:
             continue
         strengths[x] = strength(state, case, z, x, z)
-        if strengths[x] < required[FIRST, level]:
+        if strengths[x] < required[Price.FIRST, level]:
             obstacle[0], obstacle[1] = x, z
             return False
     for x in range(first_x, last_x):
-        if x == z or strengths[x] >= required[FALLBACK, level]:
+        if x == z or strengths[x] >= required[Price.FALLBACK, level]:
             continue
         for other in range(first_other, last_other):
             if other in (z, x) or harmless(state, case, z, x, other, level):
@@ -374,10 +336,10 @@ def harmless(state: TopWrong, case: Case, z: int, x: int, other: int, level: int
     if beyond_ellipsoid(state, case, z, x, other):
         return True
     required = state.required
-    total = math.exp(state.strengths[x] - required[FALLBACK, level])
-    total += math.exp(strength(state, case, other, x, other) - required[FIRST, level])
+    total = math.exp(state.strengths[x] - required[Price.FALLBACK, level])
+    total += math.exp(strength(state, case, other, x, other) - required[Price.FIRST, level])
     if total < 1.0:
-        total += math.exp(strength(state, case, z, x, other) - required[SUMMED, level])
+        total += math.exp(strength(state, case, z, x, other) - required[Price.SUMMED, level])
     return total >= 1.0
 
 
@@ -388,7 +350,7 @@ def strength(state: TopWrong, case: Case, z: int, x: int, other: int) -> float:
     With z' = z that is the evidence against "x is the best and z is wrong". With another z', the
     evidence against "x is the best, z' the top wrong answer, and z wrong": both terms are then ≤ 0.
     """
-    y, dual = state.vectors[CONTRAST], state.vectors[DUAL]
+    y, dual = state.vectors[Scratch.CONTRAST], state.vectors[Scratch.DUAL]
     answers, values, projected, c = case.answers, case.values, case.projected, case.c
     size, own = 0.0, 0.0
     for i in range(y.shape[0]):
@@ -413,8 +375,9 @@ def _log_e_value(state: TopWrong, inverse: Matrix, rounds: float, gap: float, si
     """
     if not gap > 0.0:
         return -math.inf
-    y, dual, bent = state.vectors[CONTRAST], state.vectors[DUAL], state.vectors[BENT]
-    offset, drift, spread = state.vectors[OFFSET], state.drift, state.spread
+    vectors, drift, spread = state.vectors, state.drift, state.spread
+    y, dual = vectors[Scratch.CONTRAST], vectors[Scratch.DUAL]
+    bent, offset = vectors[Scratch.BENT], vectors[Scratch.OFFSET]
     d = y.shape[0]
     norm, norm2, cross, base, variance = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(d):
@@ -435,8 +398,10 @@ def _log_e_value(state: TopWrong, inverse: Matrix, rounds: float, gap: float, si
         sway += image * bent[i]
         sway2 += image * image
     least = -math.inf
-    for j in range(state.ellipsoids.shape[1]):
-        kappa, squared_radius = state.ellipsoids[KAPPA, j], state.ellipsoids[SQUARED_RADIUS, j]
+    ellipsoids = state.ellipsoids
+    for j in range(ellipsoids.shape[1]):
+        kappa = ellipsoids[Ellipsoid.KAPPA, j]
+        squared_radius = ellipsoids[Ellipsoid.SQUARED_RADIUS, j]
         if squared_radius == math.inf:
             continue
         q = norm + kappa * norm2
@@ -450,7 +415,7 @@ def _log_e_value(state: TopWrong, inverse: Matrix, rounds: float, gap: float, si
             least = max(least, p * gap - math.sqrt(nuisance * room))
     if state.shapes.shape[1] == 0:
         return log_one_sided(base + least, variance, size, state.directions)
-    bound = state.residual[BOUND]
+    bound = state.residual[Residual.BOUND]
     return log_one_sided_student(
         base + least, variance, size, bound, rounds, state.directions, state.shapes
     )
@@ -464,13 +429,13 @@ def log_one_sided(t: float, variance: float, size: float, directions: Matrix) ->
     """
     top, total = -math.inf, 0.0
     for j in range(directions.shape[1]):
-        prior = directions[PARAMETER, j] * size
+        prior = directions[Prior.PARAMETER, j] * size
         both = variance + prior
         s = t / math.sqrt(both)
         tail = math.erfc(-s * math.sqrt(0.5))
         if tail <= 0.0:
             continue
-        term = 0.5 * (s * s - math.log(both / prior)) + math.log(tail) + directions[LOG_WEIGHT, j]
+        term = 0.5 * (s * s - math.log(both / prior)) + math.log(tail) + directions[Prior.LOG_WEIGHT, j]
         if term > top:
             total = total * math.exp(top - term) + 1.0
             top = term
@@ -500,9 +465,9 @@ def beyond_ellipsoid(state: TopWrong, case: Case, z: int, x: int, other: int) ->
         m12 += w1 * w2
         m22 += w2 * w2
     for j in range(state.ellipsoids.shape[1]):
-        k = state.ellipsoids[KAPPA, j]
+        k = state.ellipsoids[Ellipsoid.KAPPA, j]
         distance = squared_distance(gap1, gap2, n11 + k * m11, n12 + k * m12, n22 + k * m22)
-        if distance > state.ellipsoids[SQUARED_RADIUS, j]:
+        if distance > state.ellipsoids[Ellipsoid.SQUARED_RADIUS, j]:
             return True
     return False
 
@@ -528,7 +493,7 @@ def squared_distance(gap1: float, gap2: float, q11: float, q12: float, q22: floa
 @kernel
 def update_offset(state: TopWrong, estimate: Vector, rounds: float) -> None:
     """τ − Bᵀm = τ − t·m − Dᵀm: what the weighted sums know beyond least squares."""
-    offset = state.vectors[OFFSET]
+    offset = state.vectors[Scratch.OFFSET]
     combine(estimate, state.drift, offset)
     for i in range(offset.shape[0]):
         offset[i] = state.total[i] - rounds * estimate[i] - offset[i]
@@ -538,7 +503,7 @@ def update_offset(state: TopWrong, estimate: Vector, rounds: float) -> None:
 def update_ellipsoids(state: TopWrong, case: Case, matrix: Matrix, level: int) -> None:
     """ln|V + κI| − ln|κI| of every ellipsoid, then their radii."""
     ellipsoids = state.ellipsoids
-    volumes(matrix, ellipsoids[KAPPA], state.factor, ellipsoids[VOLUME])
+    volumes(matrix, ellipsoids[Ellipsoid.KAPPA], state.factor, ellipsoids[Ellipsoid.VOLUME])
     largest = 0.0
     if state.shapes.shape[1] > 0:
         largest = largest_eigenvalue(case.inverse, state.factor, state.work)
@@ -554,14 +519,14 @@ def update_radii(state: TopWrong, rounds: float, level: int, largest: float) -> 
     while the denominator is not positive. Both grow with the volume and with λ_max.
     """
     ellipsoids, residual = state.ellipsoids, state.residual
-    residual[BOUND] = math.inf
+    residual[Residual.BOUND] = math.inf
     for j in range(ellipsoids.shape[1]):
-        squared_radius = state.required[RADIUS, level] + ellipsoids[VOLUME, j]
+        squared_radius = state.required[Price.RADIUS, level] + ellipsoids[Ellipsoid.VOLUME, j]
         if state.shapes.shape[1] > 0:
             share = ellipsoid_share(0.5 * squared_radius, rounds, state.shapes)
-            rest = 1.0 - share * (1.0 + ellipsoids[KAPPA, j] * largest)
+            rest = 1.0 - share * (1.0 + ellipsoids[Ellipsoid.KAPPA, j] * largest)
             squared_radius = math.inf
             if rest > 0.0:
-                squared_radius = share * residual[RSS] / rest
-                residual[BOUND] = min(residual[BOUND], residual[RSS] / rest)
-        ellipsoids[SQUARED_RADIUS, j] = squared_radius
+                squared_radius = share * residual[Residual.SUM] / rest
+                residual[Residual.BOUND] = min(residual[Residual.BOUND], residual[Residual.SUM] / rest)
+        ellipsoids[Ellipsoid.SQUARED_RADIUS, j] = squared_radius

@@ -2,11 +2,9 @@
 
 import math
 
+from furthest.codes import Tracking
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Counts, Vector
-
-C_TRACKING = 0
-D_TRACKING = 1
 
 # Differences below this are rounding: the lower index wins, on every machine.
 TIE = 1e-9
@@ -31,7 +29,7 @@ def track(
 
     D-tracking as the paper's appendix has it, argmin N − (t − n₀)w.
     """
-    if mode == C_TRACKING:
+    if mode == Tracking.C:
         return most_behind(counts, cumulative, 1.0)
     return most_behind(counts, weights, float(this_round - initial))
 

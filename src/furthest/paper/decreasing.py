@@ -8,10 +8,10 @@ answer of the stopping rule must be greedy: both would share the memo of the fur
 
 from typing import NamedTuple
 
-from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import inlined
-from furthest.kernels.stopping import Stopping
-from furthest.kernels.task import Task
+from furthest.stopping.nomination import Stopping
+from furthest.task import Task
 from furthest.sampling import lebai
 from furthest.sampling.rule import Rule
 
@@ -32,7 +32,7 @@ def start(task: Task, *, scale: float, power: float) -> Decreasing:
 @inlined
 def choose(rule: Decreasing, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """One round of LεBAI's game about the question with ε_t."""
-    eps = rule.scale * (evidence.clock[ROUNDS] + 1.0) ** -rule.power
+    eps = rule.scale * (evidence.clock[Clock.ROUNDS] + 1.0) ** -rule.power
     question = Task(
         task.arms,
         task.answers,

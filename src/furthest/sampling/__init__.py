@@ -1,10 +1,12 @@
 """Sampling rules: one rule, one file. A new rule needs one more line here."""
 
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from furthest.errors import pick
-from furthest.sampling.rule import Rule
+
+if TYPE_CHECKING:
+    from furthest.sampling.rule import Rule
 
 MODULES = {
     "lebai": "lebai",
@@ -23,7 +25,7 @@ MODULES = {
 }
 
 
-def find(name: str) -> Rule:
+def find(name: str) -> "Rule":
     """The rule of this name; its module is imported, and compiled, only when asked for."""
     module = import_module(f"furthest.sampling.{pick(name, MODULES, 'sampling rule')}")
     return cast("Rule", module.RULE)

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from furthest.errors import StrategyError
 from furthest.kernels.alternatives import SAME
-from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.exact import oracle_for
 from furthest.kernels.furthest import Oracle, furthest_design
 from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Matrix, Vector
-from furthest.kernels.stopping import Stopping
-from furthest.kernels.task import Task
+from furthest.stopping.nomination import Stopping
+from furthest.task import Task
 from furthest.kernels.tracking import catch_up, most_behind
 from furthest.sampling.rule import Rule
 
@@ -63,7 +63,7 @@ def _nearness(task: Task, allocations: Matrix) -> NDArray[np.float64]:
 def choose(rule: EpsTas, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """C-tracking of w_F(μ_t); arms that fall behind √t − K/2 are explored first."""
     cumulative = rule.cumulative
-    if not catch_up(evidence.counts, cumulative, evidence.clock[ROUNDS]):
+    if not catch_up(evidence.counts, cumulative, evidence.clock[Clock.ROUNDS]):
         weights = rule.oracle.weights[0]
         if rule.grid.shape[0] > 0:
             weights = rule.grid[best_of_grid(rule.nearness, evidence.values, task.c, task.e)]

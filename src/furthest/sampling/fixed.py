@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from furthest.errors import StrategyError
-from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.exact import oracle_for
 from furthest.kernels.furthest import furthest_design
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Vector
-from furthest.kernels.stopping import Stopping
-from furthest.kernels.task import Task
+from furthest.stopping.nomination import Stopping
+from furthest.task import Task
 from furthest.kernels.tracking import most_behind
 from furthest.sampling.rule import Rule
 
@@ -58,7 +58,7 @@ def _optimal_weights(task: Task, truth: Vector | None) -> Vector:
 @inlined
 def choose(rule: Fixed, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """argmin over arms of N_a − t·w_a."""
-    return most_behind(evidence.counts, rule.weights, float(evidence.clock[ROUNDS]))
+    return most_behind(evidence.counts, rule.weights, float(evidence.clock[Clock.ROUNDS]))
 
 
 RULE = Rule(

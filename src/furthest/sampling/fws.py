@@ -18,17 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from furthest.errors import StrategyError, pick
+from furthest import parts
+from furthest.codes import Candidate
+from furthest.errors import pick
 from furthest.kernels.alternatives import SAME, contrast_norms, margin
-from furthest.kernels.answers import (
-    CANDIDATES,
-    FURTHEST,
-    GREEDY,
-    INSTANTANEOUS,
-    greedy_answer,
-    instantaneous_furthest,
-)
-from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.answers import greedy_answer, instantaneous_furthest
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.exact import NoOracle, exact_furthest, oracle_for
 from furthest.kernels.furthest import Oracle
 from furthest.kernels.jit import inlined, kernel
@@ -44,19 +39,17 @@ from furthest.kernels.linalg import (
     solve_lower_transposed,
     weighted_information,
 )
-from furthest.kernels.stopping import Stopping
-from furthest.kernels.task import Task
+from furthest.stopping.nomination import Stopping
+from furthest.task import Task
 from furthest.kernels.tracking import TIE
 from furthest.sampling.rule import Rule
-
-Z_ORACLES = dict(zip(CANDIDATES, (GREEDY, INSTANTANEOUS, FURTHEST), strict=True))
 
 # Exponent of the smoothing r_t.
 SMOOTHING = 0.9
 # Entries of the game's tableau, all of order one, below this are zero.
 ZERO = 1e-11
 # Pivots per row and column after which a game counts as unsolved. Never seen to be reached.
-PATIENCE = 50
+MOST_PIVOTS = 50
 
 
 class Fws(NamedTuple):
@@ -79,10 +72,10 @@ def start(task: Task, *, z_oracle: str = "instantaneous-furthest") -> Fws:
     """The state before the first round."""
     arms, d = task.arms.shape
     answers = task.answers.shape[0]
-    code = pick(z_oracle, Z_ORACLES, "Z-oracle", StrategyError)
+    code = pick(z_oracle, parts.CANDIDATES, "Z-oracle").code
     return Fws(
-        z_oracle=code,
-        oracle=oracle_for(task) if code == FURTHEST else NoOracle(),
+        z_oracle=int(code),
+        oracle=oracle_for(task) if code == Candidate.FURTHEST else NoOracle(),
         cumulative=np.bincount(task.initial, minlength=arms).astype(float),
         step=np.zeros(arms),
         packed=np.zeros(task.outer.shape[1]),
@@ -100,7 +93,7 @@ def choose(rule: Fws, task: Task, evidence: Evidence, stopping: Stopping) -> int
     """Uniform exploration or a Frank–Wolfe step; then the arm of largest W_a/N_a."""
     step, cumulative = rule.step, rule.cumulative
     arms = step.shape[0]
-    this_round = evidence.clock[ROUNDS] + 1
+    this_round = evidence.clock[Clock.ROUNDS] + 1
     if _is_square(this_round // arms) or not _frank_wolfe(rule, task, evidence, this_round):
         fill(step, 1.0 / arms)
     for a in range(arms):
@@ -127,9 +120,9 @@ def _most_behind_in_proportion(counts: Counts, target: Vector) -> int:
 @inlined
 def _frank_wolfe(rule: Fws, task: Task, evidence: Evidence, this_round: int) -> bool:
     """Leave z_t in rule.step. False where there is no objective, as when no answer is ε-best."""
-    if rule.z_oracle == INSTANTANEOUS:
+    if rule.z_oracle == Candidate.INSTANTANEOUS:
         answer, _ = instantaneous_furthest(task, evidence)
-    elif rule.z_oracle == FURTHEST:
+    elif rule.z_oracle == Candidate.FURTHEST:
         answer = exact_furthest(rule.oracle, task, evidence.values)
     else:
         answer = greedy_answer(evidence.values)
@@ -204,7 +197,7 @@ def _equilibrium(tableau: Matrix, m: int, k: int, labels: Counts, out: Vector) -
     The simplex method on max Σ_j p_j subject to Σ_j p_j A_ja ≤ 1, p ≥ 0, whose dual variables are
     the z_a up to scale (von Neumann's reduction). Exact up to rounding; Bland's rule, so it ends.
     Memory row j of the tableau holds a variable outside the basis, memory column a one inside:
-    labels below m are the p_j, the others the slacks of the arms. False if patience ran out.
+    labels below m are the p_j, the others the slacks of the arms. False if there were too many pivots.
     """
     for j in range(m):
         tableau[j, k] = -1.0
@@ -213,7 +206,7 @@ def _equilibrium(tableau: Matrix, m: int, k: int, labels: Counts, out: Vector) -
         tableau[m, a] = 1.0
         labels[m + a] = m + a
     tableau[m, k] = 0.0
-    for _ in range(PATIENCE * (m + k)):
+    for _ in range(MOST_PIVOTS * (m + k)):
         row = _entering(tableau, m, k, labels)
         if row < 0:
             _dual_solution(tableau, m, k, labels, out)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.greedy_design import Design, best_arm, consider_arms, design
 from furthest.kernels.jit import inlined
-from furthest.kernels.stopping import Stopping
-from furthest.kernels.task import Task
+from furthest.stopping.nomination import Stopping
+from furthest.task import Task
 from furthest.sampling.rule import Rule
 
 

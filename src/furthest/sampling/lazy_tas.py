@@ -7,26 +7,30 @@ exploration is forced only while λ_min(V_t) < pace·√t, and only on d arms th
 """
 
 import math
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 
 from furthest.errors import StrategyError
-from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.exact import oracle_for
 from furthest.kernels.furthest import Oracle, furthest_design
 from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Counts, Matrix, Vector, cholesky
-from furthest.kernels.stopping import Stopping
-from furthest.kernels.task import Task
+from furthest.stopping.nomination import Stopping
+from furthest.task import Task
 from furthest.kernels.tracking import most_behind
 from furthest.problem import spanning_arms
 from furthest.sampling.rule import Rule
 
-# Positions in LazyTas.state.
-NEXT = 0  # next round of the grid
-ANSWER = 1  # the furthest answer when the proportions were renewed
-TURN = 2  # which of the spanning arms is explored next
+
+class State(IntEnum):
+    """Positions in LazyTas.state."""
+
+    NEXT = 0  # next round of the grid
+    ANSWER = 1  # the furthest answer when the proportions were renewed
+    TURN = 2  # which of the spanning arms is explored next
 
 
 class LazyTas(NamedTuple):
@@ -38,7 +42,7 @@ class LazyTas(NamedTuple):
     allotted: Vector  # (K,) Σ_s w(s), the sum of all proportions, forced rounds included
     spanning: Counts  # (d,) 𝒜₀, arms that span
     pace: float  # c_𝒜₀ = λ_min(Σ_{a ∈ 𝒜₀} a aᵀ)/√d
-    state: Counts  # (3,) see the positions above
+    state: Counts  # (3,) see State
     factor: Matrix  # (d, d) scratch
 
 
@@ -56,7 +60,7 @@ def start(task: Task, *, ratio: float = 0.2, gap: float = 1e-3) -> LazyTas:
         allotted=np.bincount(task.initial, minlength=arms).astype(float),
         spanning=spanning,
         pace=float(np.linalg.eigvalsh(chosen.T @ chosen)[0] / math.sqrt(d)),
-        state=np.zeros(3, np.int64),
+        state=np.zeros(len(State), np.int64),
         factor=np.zeros((d, d)),
     )
 
@@ -69,17 +73,17 @@ def choose(rule: LazyTas, task: Task, evidence: Evidence, stopping: Stopping) ->
     to one pull more than was made, so some arm is behind, while an arm without target is not.
     """
     state, allotted = rule.state, rule.allotted
-    rounds = evidence.clock[ROUNDS]
-    if rounds + 1 >= state[NEXT]:
-        state[ANSWER] = furthest_design(
+    rounds = evidence.clock[Clock.ROUNDS]
+    if rounds + 1 >= state[State.NEXT]:
+        state[State.ANSWER] = furthest_design(
             rule.oracle, task.arms, task.answers, evidence.values, task.c, task.e, rule.gap
         )
-        state[NEXT] = max(rounds + 2, math.ceil((1.0 + rule.ratio) * (rounds + 1)))
+        state[State.NEXT] = max(rounds + 2, math.ceil((1.0 + rule.ratio) * (rounds + 1)))
     for a in range(allotted.shape[0]):
-        allotted[a] += rule.oracle.weights[state[ANSWER], a]
+        allotted[a] += rule.oracle.weights[state[State.ANSWER], a]
     if _least_eigenvalue_below(evidence.matrix, rule.pace * math.sqrt(rounds), rule.factor):
-        arm = rule.spanning[state[TURN]]
-        state[TURN] = (state[TURN] + 1) % rule.spanning.shape[0]
+        arm = rule.spanning[state[State.TURN]]
+        state[State.TURN] = (state[State.TURN] + 1) % rule.spanning.shape[0]
         return arm
     return most_behind(evidence.counts, allotted, 1.0)
 

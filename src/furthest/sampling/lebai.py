@@ -11,30 +11,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from furthest import parts
+from furthest.codes import Candidate
 from furthest.errors import StrategyError, pick
-from furthest.kernels.answers import (
-    CANDIDATES,
-    FURTHEST,
-    GREEDY,
-    INSTANTANEOUS,
-    greedy_answer,
-    instantaneous_furthest,
-)
-from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.answers import greedy_answer, instantaneous_furthest
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.exact import NoOracle, exact_furthest, oracle_for
 from furthest.kernels.furthest import Oracle
 from furthest.kernels.game import Nature, closest_alternative, nature, optimistic_gains
 from furthest.kernels.jit import inlined
 from furthest.kernels.learners import Learner, adahedge, learn, learner_weights
 from furthest.kernels.linalg import Vector
-from furthest.kernels.stopping import Stopping
-from furthest.kernels.task import Task
-from furthest.kernels.thresholds import concentration
-from furthest.kernels.tracking import C_TRACKING, D_TRACKING, explore, track
+from furthest.stopping.nomination import Stopping
+from furthest.stopping.thresholds import concentration
+from furthest.task import Task
+from furthest.kernels.tracking import explore, track
 from furthest.sampling.rule import Rule
 
-Z_ORACLES = dict(zip(CANDIDATES, (GREEDY, INSTANTANEOUS, FURTHEST), strict=True))
-TRACKINGS = {"C": C_TRACKING, "D": D_TRACKING}
 SLACKS = ("log", "theory")
 
 # The theory's bonus is tabulated in steps of ln t up to t = e³⁰.
@@ -79,14 +72,14 @@ def start(
     for name, flag in (("forced", forced), ("capped", capped)):
         if not isinstance(flag, bool):
             raise StrategyError(f"{name} of lebai must be true or false, not {flag!r}")
-    code = pick(z_oracle, Z_ORACLES, "Z-oracle", StrategyError)
-    pick(slack, dict.fromkeys(SLACKS), "slack", StrategyError)
+    code = pick(z_oracle, parts.CANDIDATES, "Z-oracle").code
+    pick(slack, dict.fromkeys(SLACKS), "slack")
     if (bound is not None) != (slack == "theory") or (bound is not None and not bound > 0):
         raise StrategyError("slack=theory needs a positive bound on |⟨μ, a⟩|/σ; slack=log has none")
     return Lebai(
-        z_oracle=code,
-        oracle=oracle_for(task) if code == FURTHEST else NoOracle(),
-        tracking=pick(tracking, TRACKINGS, "tracking", StrategyError),
+        z_oracle=int(code),
+        oracle=oracle_for(task) if code == Candidate.FURTHEST else NoOracle(),
+        tracking=int(pick(tracking, parts.TRACKINGS, "tracking").code),
         forced=forced,
         capped=capped,
         bonus=_log_bonus() if slack == "log" else _theory_bonus(arms),
@@ -124,10 +117,10 @@ def _theory_bonus(arms: int) -> Vector:
 @inlined
 def choose(rule: Lebai, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """One round of the game; returns the arm that is most behind its target."""
-    this_round = evidence.clock[ROUNDS] + 1
-    if rule.z_oracle == INSTANTANEOUS:
+    this_round = evidence.clock[Clock.ROUNDS] + 1
+    if rule.z_oracle == Candidate.INSTANTANEOUS:
         answer, _ = instantaneous_furthest(task, evidence)
-    elif rule.z_oracle == FURTHEST:
+    elif rule.z_oracle == Candidate.FURTHEST:
         answer = exact_furthest(rule.oracle, task, evidence.values)
     else:
         answer = greedy_answer(evidence.values)

@@ -10,14 +10,14 @@ one a run may never stop where the differences do not show how large the answers
 from typing import NamedTuple
 
 from furthest.kernels.answers import greedy_answer
-from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.greedy_design import Design, best_arm, consider_difference, design
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import fill
-from furthest.kernels.original import rival
-from furthest.kernels.stopping import Stopping
-from furthest.kernels.task import Task
-from furthest.kernels.thresholds import width
+from furthest.kernels.rivals import rival
+from furthest.stopping.nomination import Stopping
+from furthest.stopping.test import width
+from furthest.task import Task
 from furthest.sampling.rule import Rule
 
 
@@ -35,10 +35,9 @@ def start(task: Task) -> Lingape:
 @inlined
 def choose(rule: Lingape, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """argmin over arms of ‖z − x‖_{(V + aaᵀ)⁻¹}, z greedy and x its rival."""
-    rounds = evidence.clock[ROUNDS]
-    last = stopping.threshold.offsets.shape[0] - 1
+    rounds = evidence.clock[Clock.ROUNDS]
     z = greedy_answer(evidence.values)
-    x, _ = rival(task, evidence, z, width(stopping.threshold, rounds, last))
+    x, _ = rival(task, evidence, z, width(stopping, task, rounds))
     fill(rule.plan.worst, 0.0)
     if x >= 0:
         consider_difference(rule.plan, task, evidence, z, x)

@@ -19,7 +19,7 @@ import numpy as np
 from furthest.errors import StrategyError
 from furthest.kernels.answers import greedy_answer, is_near_best
 from furthest.kernels.design import FLOOR, GAP
-from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.exact import oracle_for
 from furthest.kernels.furthest import Oracle, _refine, furthest_design
 from furthest.kernels.jit import inlined, kernel
@@ -32,8 +32,8 @@ from furthest.kernels.linalg import (
     copy,
     solve_lower_transposed,
 )
-from furthest.kernels.stopping import Stopping
-from furthest.kernels.task import Task
+from furthest.stopping.nomination import Stopping
+from furthest.task import Task
 from furthest.kernels.tracking import catch_up, most_behind
 from furthest.sampling.rule import Rule
 
@@ -100,7 +100,7 @@ def _directions(count: int, d: int) -> Matrix:
 @inlined
 def choose(rule: StickyTas, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """C-tracking of the first answer's proportions; arms behind √t − K/2 are explored first."""
-    if not catch_up(evidence.counts, rule.cumulative, evidence.clock[ROUNDS]):
+    if not catch_up(evidence.counts, rule.cumulative, evidence.clock[Clock.ROUNDS]):
         _follow_first_answer(rule, task, evidence)
     return most_behind(evidence.counts, rule.cumulative, 1.0)
 
@@ -147,7 +147,7 @@ def _first_answer(rule: StickyTas, task: Task, evidence: Evidence) -> int:
     """
     found, values, offset = rule.found, rule.values, rule.offset
     points = rule.directions.shape[0]
-    radius = math.sqrt(2.0 * rule.power * math.log(evidence.clock[ROUNDS]))
+    radius = math.sqrt(2.0 * rule.power * math.log(evidence.clock[Clock.ROUNDS]))
     copy(evidence.matrix, rule.factor)
     cholesky(rule.factor)
     first, begin = -1, found[1]

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import inlined
-from furthest.kernels.stopping import Stopping
-from furthest.kernels.task import Task
+from furthest.stopping.nomination import Stopping
+from furthest.task import Task
 from furthest.sampling.rule import Rule
 
 
@@ -23,7 +23,7 @@ def start(task: Task) -> Uniform:
 @inlined
 def choose(rule: Uniform, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """Round robin."""
-    return int(evidence.clock[ROUNDS] % rule.arms)
+    return int(evidence.clock[Clock.ROUNDS] % rule.arms)
 
 
 RULE = Rule(

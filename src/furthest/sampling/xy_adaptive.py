@@ -8,25 +8,28 @@ one a run may never stop where the differences do not show how large the answers
 """
 
 import math
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 
 from furthest.errors import StrategyError
-from furthest.kernels.evidence import ROUNDS, Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.greedy_design import Design, best_arm, consider_differences, design
 from furthest.kernels.jit import inlined
-from furthest.kernels.judging import SURVIVOR
-from furthest.kernels.linalg import Vector, fill
-from furthest.kernels.original import Mask, eliminate
-from furthest.kernels.stopping import Stopping
-from furthest.kernels.task import Task
-from furthest.kernels.thresholds import width
+from furthest.kernels.linalg import Counts, Vector, fill
+from furthest.kernels.rivals import Mask, eliminate
+from furthest.stopping.nomination import Stopping
+from furthest.stopping.test import width
+from furthest.task import Task
 from furthest.sampling.rule import Rule
 
-# Positions in XYAdaptive.phase.
-SPREAD = 0  # ρ: the largest ‖y‖²_{V⁻¹} over differences of active answers, after the last pull
-GOAL = 1  # the phase ends once ρ/t is below this
+
+class Phase(IntEnum):
+    """Positions in XYAdaptive.phase."""
+
+    SPREAD = 0  # ρ: the largest ‖y‖²_{V⁻¹} over differences of active answers, after the last pull
+    GOAL = 1  # the phase ends once ρ/t is below this
 
 
 class XYAdaptive(NamedTuple):
@@ -35,7 +38,8 @@ class XYAdaptive(NamedTuple):
     alpha: float  # how far ρ/t must fall in a phase
     plan: Design
     active: Mask  # (Z,)
-    phase: Vector  # (2,) see the positions above
+    phase: Vector  # (2,) see Phase
+    survivor: Counts  # (1,) the one answer left at the end of the last phase, or −1
 
 
 def start(task: Task, *, alpha: float = 0.1) -> XYAdaptive:
@@ -47,37 +51,37 @@ def start(task: Task, *, alpha: float = 0.1) -> XYAdaptive:
         plan=design(task),
         active=np.ones(task.answers.shape[0], np.bool_),
         phase=np.array([math.inf, alpha / task.initial.shape[0]]),
+        survivor=np.array([-1]),
     )
 
 
 @inlined
 def choose(rule: XYAdaptive, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """argmin over arms of max over pairs of active answers of ‖z − x‖²_{(V + aaᵀ)⁻¹}."""
-    progress = rule.phase[SPREAD] / evidence.clock[ROUNDS]
-    if progress < rule.phase[GOAL]:
-        rule.phase[GOAL] = rule.alpha * progress
+    progress = rule.phase[Phase.SPREAD] / evidence.clock[Clock.ROUNDS]
+    if progress < rule.phase[Phase.GOAL]:
+        rule.phase[Phase.GOAL] = rule.alpha * progress
         _next_phase(rule, task, evidence, stopping)
     consider_differences(rule.plan, task, evidence, rule.active)
     arm = best_arm(rule.plan.worst, evidence.counts)
-    rule.phase[SPREAD] = rule.plan.worst[arm]
+    rule.phase[Phase.SPREAD] = rule.plan.worst[arm]
     return arm
 
 
 @inlined
 def _next_phase(rule: XYAdaptive, task: Task, evidence: Evidence, stopping: Stopping) -> None:
-    """Renew the active answers, and tell the stopping rule where only one is left.
+    """Renew the active answers; where only one is left, the test `elimination` accepts it.
 
-    If it does not stop then, because it asks for more, all answers are active again.
+    If another test does not stop then, because it asks for more, all answers are active again.
     """
     active = rule.active
-    last = stopping.threshold.offsets.shape[0] - 1
-    bound = width(stopping.threshold, evidence.clock[ROUNDS], last)
+    bound = width(stopping, task, evidence.clock[Clock.ROUNDS])
     survivors = eliminate(task, evidence, bound, active)
-    stopping.state[SURVIVOR] = -1
+    rule.survivor[0] = -1
     if survivors < 2:
         for z in range(active.shape[0]):
             if active[z]:
-                stopping.state[SURVIVOR] = z
+                rule.survivor[0] = z
             active[z] = True
     fill(rule.plan.bounds, math.inf)
 

@@ -14,9 +14,9 @@ import numpy as np
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.greedy_design import Design, best_arm, consider_differences, design
 from furthest.kernels.jit import inlined
-from furthest.kernels.original import Mask
-from furthest.kernels.stopping import Stopping
-from furthest.kernels.task import Task
+from furthest.kernels.rivals import Mask
+from furthest.stopping.nomination import Stopping
+from furthest.task import Task
 from furthest.sampling.rule import Rule
 
 

@@ -104,7 +104,7 @@ def status(name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate
     """Where the study stands, by its log; `proof` is its certificate, once it has stopped."""
     settings = ledger.settings
     known = fold.ready
-    mark = score(fold.task, fold.state, fold.answer, settings.delta) if known else None
+    mark = score(fold, fold.answer) if known else None
     answer = fold.answer if known else None
     answer_name = settings.problem.answer_names[fold.answer] if known else None
     arms, _ = columns(ledger.measured)
@@ -135,7 +135,7 @@ def certificate(name: str, ledger: Ledger, fold: Fold, log: Sequence[Event]) -> 
     counted = ledger.measured[: fold.stopped_at]
     last = counted[-1]
     failed = [event for event in ledger.failed.values() if event.seq < last.seq]
-    mark = score(fold.task, fold.state, fold.answer, settings.delta)
+    mark = score(fold, fold.answer)
     found = _verdicts(settings, fold)
     answer_name = problem.answer_names[fold.answer]
     events = log[: last.seq]
@@ -170,20 +170,21 @@ def _verdicts(settings: Settings, fold: Fold) -> tuple[Verdict, ...]:
     names = settings.problem.answer_names
     return tuple(
         Verdict(z, names[z], float(values[z] * fold.unit), bool(near_best[z]), verdict)
-        for z, verdict in enumerate(verdicts(fold.task, fold.state))
+        for z, verdict in enumerate(verdicts(fold))
     )
 
 
 def is_proven(settings: Settings) -> bool:
     """Whether the stopping rule is a theorem."""
-    return settings.strategy.guarantee.startswith("proven")
+    return settings.strategy.guarantee_for(settings.problem).proven
 
 
 def guarantee(settings: Settings, answer: str | None) -> str:
     """What the certificate promises, in words; of the answer to come if there is none yet."""
     problem = settings.problem
-    if not is_proven(settings):
-        return f"none: {settings.strategy.guarantee}"
+    promise = settings.strategy.guarantee_for(problem)
+    if not promise.proven:
+        return f"none: {promise.words}"
     name = answer or "the answer"
     if problem.eps == 0:
         claim = f"no answer is better than {name}"
@@ -194,11 +195,10 @@ def guarantee(settings: Settings, answer: str | None) -> str:
             f"no answer is better than {name} by more than {100 * problem.eps:.10g} % of the best "
             "value, if that is positive"
         )
-    kind = "sub-Gaussian" if "sub-Gaussian" in settings.strategy.guarantee else "Gaussian"
     noise = (
-        "Gaussian noise of one constant, unknown σ"
+        f"{promise.noise} noise of one constant, unknown σ"
         if problem.sigma is None
-        else f"noise {kind} with σ = {problem.sigma:g}"
+        else f"noise {promise.noise} with σ = {problem.sigma:g}"
     )
     return (
         f"with probability at least {100 * (1 - settings.delta):.10g} %, {claim}, whatever the "

@@ -65,6 +65,7 @@ class Settings:
         """As the text of the created event."""
         strategy = self.strategy.describe()
         del strategy["guarantee"]
+        strategy["threshold"] = strategy["threshold"] or ""  # as all logs have it
         return json.dumps(
             {
                 "version": LOG_VERSION,
@@ -88,7 +89,7 @@ class Settings:
             )
         return cls(
             problem=Problem(**data["problem"]),
-            strategy=Strategy(**data["strategy"]),
+            strategy=Strategy(**data["strategy"] | {"threshold": data["strategy"]["threshold"] or None}),
             delta=data["delta"],
             seed=data["seed"],
             lease=data["lease"],
@@ -141,14 +142,9 @@ def _rows(matrix: NDArray[np.float64]) -> Any:
 
 
 def storable(strategy: Strategy) -> Strategy:
-    """Refuse what another process could not read back from the log."""
-    if not isinstance(strategy.sampling, str):
-        raise StrategyError(
-            f"a study must be readable in any process: its sampling rule must be one of furthest's "
-            f"own, by name, not the object {strategy.name!r}"
-        )
+    """The strategy as another process can read it back from the log."""
     try:
         json.dumps([dict(strategy.options), dict(strategy.stopping_options)])
     except TypeError:
         raise StrategyError("the options of a study's strategy must be plain data") from None
-    return strategy
+    return strategy.located()

@@ -5,19 +5,23 @@ every arm of the initial design has one; then the design is taken in, in its own
 all others in the order told. What is pending changes nothing here, only what `suggest` says.
 """
 
+import copy
 from typing import Any
 
 import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import NDArray
 
-from furthest.kernels.judging import ANSWER
-from furthest.loops import replay_for
-from furthest.strategy import Start
+from furthest.engine import Run, told
+from furthest.preparation import prepare
+from furthest.stopping.nomination import Progress
 from furthest.study.events import Settings
 
 Arms = NDArray[np.int64]
 Rewards = NDArray[np.float64]
+
+# No study has as many measurements.
+ENDLESS = 2**62
 
 
 class Fold:
@@ -28,19 +32,18 @@ class Fold:
         self.unit = problem.unit if unit is None else unit
         task = problem.task
         self.task = task._replace(e=task.e * (problem.unit / self.unit))
-        self.start = strategy.prepare(
-            self.task, (settings.delta,), sigma_known=problem.sigma is not None
+        prepared = prepare(
+            strategy, self.task, (settings.delta,), sigma_known=problem.sigma is not None
         )
-        begin, self._replay = replay_for(strategy.rule, self.start)
-        # Compile, or load from disk, at once: later somebody may wait for the study's lock.
-        nothing = np.zeros(0, np.int64), np.zeros(0)
-        self._replay(self.task, *begin(), np.random.default_rng(0), *nothing, False)
-        self.state: Start = begin()
+        self.advance = prepared.advance
+        self.test = strategy.test_for(sigma_known=problem.sigma is not None)
+        self.state: Run = prepared.start()
         # The stream that run 0 of a simulation with this seed has for itself.
         self._rng = Generator(PCG64(SeedSequence(settings.seed, spawn_key=(0, 1))))
+        # Compile, or load from disk, at once: later somebody may wait for the study's lock.
+        self._take(self.state, [], [])
         self._design: dict[int, float] = {}  # first reward of each arm of the initial design
         self._waiting: list[tuple[int, float]] = []
-        self._next = -1
         self.told = 0  # results seen, whether waiting, taken in, or too late
         self.stopped_at = 0  # how many results had been told when the study stopped; 0 before
 
@@ -62,7 +65,7 @@ class Fold:
     @property
     def answer(self) -> int:
         """The answer, or the candidate so far; −1 before there is an estimate."""
-        return int(self.state.stopping.state[ANSWER])
+        return int(self.state.stopping.progress[Progress.ANSWER])
 
     def missing(self) -> list[int]:
         """Arms of the initial design that have no result."""
@@ -92,9 +95,14 @@ class Fold:
             self._advance(np.array(together, np.int64), np.array(rewards), one_by_one=False)
 
     def _advance(self, arms: Arms, rewards: Rewards, *, one_by_one: bool) -> None:
-        taken, self._next = self._replay(self.task, *self.state, self._rng, arms, rewards, False)
-        if self._next < 0:
+        taken = self._take(self.state, arms, rewards)
+        if _next_arm(self.state) < 0:
             self.stopped_at = self.told + (taken if one_by_one else 0)
+
+    def _take(self, state: Run, arms: Any, rewards: Any, *, proving: bool = True) -> int:
+        """Take in results that were told or, without proving anything, imagined."""
+        source = told(np.asarray(arms, np.int64), np.asarray(rewards, float))
+        return self.advance(self.task, state, source, self._rng, self._rng, ENDLESS, proving)
 
     def suggest(self, pending: list[int], count: int) -> list[int]:
         """The next arms to measure, if the pending ones turn out as predicted.
@@ -105,14 +113,14 @@ class Fold:
             return self._suggest_design(pending, count)
         suggested, queue = [], pending
         if not pending:
-            suggested, queue = [self._next], [self._next]
+            suggested = [_next_arm(self.state)]
+            queue = suggested
         if len(suggested) < count:
             state, means = copied(self.state), self.task.arms @ self.state.evidence.estimate
         while len(suggested) < count:
-            arms = np.array(queue, np.int64)
-            _, arm = self._replay(self.task, *state, self._rng, arms, means[arms], True)
-            suggested.append(arm)
-            queue = [arm]
+            self._take(state, queue, means[queue], proving=False)
+            queue = [_next_arm(state)]
+            suggested += queue
         return suggested
 
     def _suggest_design(self, pending: list[int], count: int) -> list[int]:
@@ -130,10 +138,12 @@ class Fold:
         return suggested
 
 
+def _next_arm(state: Run) -> int:
+    return int(state.stopping.progress[Progress.NEXT])
+
+
 def copied(state: Any) -> Any:
-    """A copy of a state, to be spoiled."""
-    if isinstance(state, np.ndarray):
-        return state.copy()
+    """A copy of a state, to be spoiled; an own rule may keep any object in it."""
     if isinstance(state, tuple):
         return type(state)._make(map(copied, state))  # type: ignore[attr-defined]
-    return state
+    return copy.deepcopy(state)

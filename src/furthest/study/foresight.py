@@ -14,8 +14,8 @@ from numpy.random import Generator, default_rng
 
 from furthest.characteristic import complexity
 from furthest.errors import InputError, ParameterError
-from furthest.kernels.evidence import ROUNDS
-from furthest.loops import Loop, loop_for
+from furthest.engine import simulated
+from furthest.kernels.evidence import Clock
 from furthest.study.events import Event, Settings, columns
 from furthest.study.fold import Fold, copied
 
@@ -52,7 +52,7 @@ def foresee(
         raise InputError(f"draws must be at least 1, not {draws}")
     if not fold.ready:
         return None
-    taken = int(fold.state.evidence.clock[ROUNDS])
+    taken = int(fold.state.evidence.clock[Clock.ROUNDS])
     limit = _limit(settings, fold)
     if fold.stopped:
         return Foresight(0.0, 0.0, 0.0, draws, 0, HORIZON, taken, limit)
@@ -60,27 +60,25 @@ def foresee(
         fold = _in_units_of_noise(settings, fold, results)
         if fold.stopped:  # rounding, at the very edge
             return Foresight(0.0, 0.0, 0.0, draws, 0, HORIZON, taken, limit)
-    _, run = loop_for(settings.strategy.rule, fold.start)
     evidence, rng = fold.state.evidence, default_rng(seed)
     root = np.linalg.cholesky(evidence.inverse)
     needed = []
     for _ in range(draws):
         mu = evidence.estimate + root @ rng.standard_normal(len(root))
-        needed.append(_continue(fold, run, fold.task.arms @ mu, rng))
+        needed.append(_continue(fold, fold.task.arms @ mu, rng))
     low, median, high = np.quantile(needed, (0.05, 0.5, 0.95)).tolist()
     unfinished = sum(each >= HORIZON for each in needed)
     return Foresight(median, low, high, draws, unfinished, HORIZON, taken, limit)
 
 
-def _continue(fold: Fold, run: Loop, means: Any, rng: Generator) -> int:
+def _continue(fold: Fold, means: Any, rng: Generator) -> int:
     """Measurements until one future stops."""
-    state = copied(fold.state)
-    begun = int(state.evidence.clock[ROUNDS])
-    out = (np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, len(means)), np.int64))
+    state, source = copied(fold.state), simulated(means)
+    begun = int(state.evidence.clock[Clock.ROUNDS])
     for until in range(begun + SLICE, begun + HORIZON + 1, SLICE):
-        if run(fold.task, *state, means, rng, rng, until, -1, *out):
+        if fold.advance(fold.task, state, source, rng, rng, until, True) < SLICE:
             break
-    return int(state.evidence.clock[ROUNDS]) - begun
+    return int(state.evidence.clock[Clock.ROUNDS]) - begun
 
 
 def _in_units_of_noise(settings: Settings, fold: Fold, results: Sequence[Event]) -> Fold:

@@ -154,7 +154,7 @@ def _facts(study: Study, status: Status) -> str:
         "measurements": proof.measurements if proof else status.measurements,
         "failed": proof.failed if proof else status.failed,
         "rule": f"{strategy.name} sampling, {strategy.candidate} answer, stopping "
-        f"{strategy.stopping}: {strategy.guarantee_for(problem)}",
+        f"{strategy.stopping}: {strategy.guarantee_for(problem).words}",
     }
     if proof:
         names = problem.answer_names

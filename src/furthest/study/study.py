@@ -332,13 +332,15 @@ def _settings(
             f"δ, lease and seed must be numbers: {delta!r}, {lease!r}, {seed!r}"
         ) from None
     strategy.check_levels([level])
-    strategy.check_question(problem.notion, "unknown" if problem.sigma is None else "known")
+    strategy.check_question(problem)
     if not seconds > 0:
         raise InputError(f"the lease must be a positive number of seconds, not {lease!r}")
     if number < 0:
         raise InputError(f"seed must be at least 0, not {seed}")
+    from furthest.preparation import prepare
+
     # Bad options of the sampling rule show now, not at the first ask.
-    strategy.prepare(problem.task, [level], sigma_known=problem.sigma is not None)()
+    prepare(strategy, problem.task, [level], sigma_known=problem.sigma is not None)
     return Settings(
         problem=problem,
         strategy=strategy,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from furthest.kernels.alternatives import statistic
-from furthest.kernels.evidence import Evidence, no_evidence, record
-from furthest.kernels.original import eliminate, rival
+from furthest.kernels.evidence import Evidence, no_evidence, take_in
+from furthest.kernels.rivals import eliminate, rival
 from furthest.problem import Problem
 
 
@@ -19,7 +19,7 @@ def measured(problem: Problem, seed: int) -> Evidence:
     arms = len(task.arms)
     mu = rng.normal(size=task.arms.shape[1])
     for arm in [*range(arms), *rng.integers(0, arms, int(rng.integers(5, 60)))]:
-        record(task, evidence, int(arm), float(task.arms[arm] @ mu + rng.normal()))
+        take_in(task, evidence, int(arm), float(task.arms[arm] @ mu + rng.normal()))
     return evidence
 
 

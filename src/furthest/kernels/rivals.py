@@ -12,7 +12,7 @@ from furthest.kernels.alternatives import SAME, contrast_norms
 from furthest.kernels.answers import TIE
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.jit import inlined
-from furthest.kernels.task import Task
+from furthest.task import Task
 
 Mask = NDArray[np.bool_]
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+__compiled__ = True
+
 
 class Task(NamedTuple):
     """What may be measured, what may be answered, and what "ε-best" means.

@@ -1,0 +1,114 @@
+"""From the words of a strategy to runs: their fresh states, and the loop that drives them.
+
+Compiled code finds a rule's or a test's functions by the type of its state, but Numba lets one
+dispatcher serve two types of equal structure. So every pair of types has a loop of its own.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from furthest import engine, parts
+from furthest.codes import Candidate
+from furthest.engine import Milestones, Run
+from furthest.errors import StrategyError
+from furthest.kernels.evidence import no_evidence
+from furthest.kernels.exact import NoOracle, oracle_for
+from furthest.kernels.jit import kernel
+from furthest.kernels.linalg import Vector
+from furthest.kernels.schedules import schedule
+from furthest.sampling import rule as sampling_rules
+from furthest.stopping import test as stopping_tests
+from furthest.stopping.nomination import Stopping, no_progress
+from furthest.strategy import Strategy, parse_schedule
+from furthest.task import Task
+
+
+class Prepared(NamedTuple):
+    """A strategy ready to run on one question."""
+
+    start: Callable[[], Run]  # a fresh run
+    advance: Callable[..., int]  # `engine.advance` for such runs
+
+
+def prepare(
+    strategy: Strategy,
+    task: Task,
+    deltas: Sequence[float],
+    truth: Vector | None = None,
+    *,
+    sigma_known: bool = True,
+) -> Prepared:
+    """A strategy's runs at these confidence levels, in descending order of δ.
+
+    `truth` is the true parameter, for rules that are allowed to know it in a simulation.
+    """
+    test, rule = strategy.test_for(sigma_known=sigma_known), strategy.rule
+    options = strategy.rule_options(truth)
+    candidate = parts.CANDIDATES[strategy.candidate].code
+    chosen = parse_schedule(strategy.schedule)
+    grid = (parts.SCHEDULES[chosen.mode].code, parts.GRIDS[chosen.grid].code)
+    levels = np.array([math.log(1 / delta) for delta in deltas])
+
+    def states() -> tuple[Any, Any]:
+        return (
+            test.start(task, deltas, **strategy.stopping_options),
+            rule.start(task, **options),
+        )
+
+    judging, sampling = states()
+    own_test = _own_type(judging, test, test.start, test.judge, test.observe, test.width)
+    own_rule = _own_type(sampling, rule, rule.choose)
+    stopping_tests.register(own_test, test)
+    sampling_rules.register(own_rule, rule)
+
+    def start() -> Run:
+        judging, sampling = states()
+        stopping = Stopping(
+            candidate=int(candidate),
+            levels=levels,
+            test=own_test._make(judging),
+            schedule=schedule(*map(int, grid), chosen.start, chosen.ratio),
+            oracle=oracle_for(task) if candidate == Candidate.FURTHEST else NoOracle(),
+            progress=no_progress(task),
+        )
+        return Run(no_evidence(task), stopping, own_rule._make(sampling), _milestones(task, deltas))
+
+    compiled = rule.compiled and test.compiled
+    return Prepared(start, _loop(own_rule, own_test) if compiled else engine.advance)
+
+
+def _milestones(task: Task, deltas: Sequence[float]) -> Milestones:
+    levels, arms = len(deltas), len(task.arms)
+    return Milestones(
+        times=np.full(levels, -1),
+        answers=np.zeros(levels, np.int64),
+        pulls=np.zeros((levels, arms), np.int64),
+    )
+
+
+@cache
+def _loop(rule: Any, test: Any) -> Callable[..., int]:
+    return kernel(engine.advance)
+
+
+def _own_type(state: Any, part: Any, *functions: Callable[..., Any]) -> Any:
+    """The type of the state; one of its own for a part that may share or borrow its state.
+
+    That is every part from outside the package, and the Python function behind a kernel of it.
+    """
+    if not hasattr(state, "_make"):
+        raise StrategyError(f"the state of {part.name!r} must be a NamedTuple, not {state!r}")
+    homes = [function.__module__ for function in functions]
+    foreign = [home for home in homes if not home.startswith("furthest.")]
+    if part.compiled and not foreign:
+        return type(state)
+    return _subtype(type(state), part, (foreign or homes)[0])
+
+
+@cache
+def _subtype(state: Any, part: Any, module: str) -> Any:
+    return type(state.__name__, (state,), {"__module__": module})

@@ -1,0 +1,52 @@
+"""How one answer compares with the others, in plain NumPy: for scores and verdicts."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from furthest.kernels.alternatives import SAME
+from furthest.kernels.evidence import Evidence
+from furthest.task import Task
+
+
+class Contrasts(NamedTuple):
+    """How answer z compares with every other x, by least squares."""
+
+    margins: NDArray[np.float64]  # n = ⟨μ_t, z − c·x⟩ + e
+    norms: NDArray[np.float64]  # ‖z − c·x‖²_{V⁻¹}
+    spreads: NDArray[np.float64]  # ‖V⁻¹(z − c·x)‖²
+
+
+def contrasts(task: Task, evidence: Evidence, z: int) -> Contrasts:
+    """With the answers x that differ from z."""
+    differences = task.answers[z] - task.c * task.answers
+    duals = (evidence.projected[:, [z]] - task.c * evidence.projected).T
+    norms = np.einsum("xi,xi->x", differences, duals)
+    own = float(task.answers[z] @ evidence.projected[:, z])
+    others = np.flatnonzero((norms > SAME * own) & (np.arange(len(norms)) != z))
+    margins = evidence.values[z] - task.c * evidence.values[others] + task.e
+    spreads = np.einsum("xi,xi->x", duals, duals)
+    return Contrasts(margins, norms[others], spreads[others])
+
+
+def glr_statistic(task: Task, evidence: Evidence, z: int) -> float:
+    """Squared distance of the nearest alternative to z."""
+    margins, norms, _ = contrasts(task, evidence, z)
+    return float((np.maximum(margins, 0.0) ** 2 / norms).min(initial=math.inf))
+
+
+def clearest_defeat(
+    task: Task, evidence: Evidence, z: int
+) -> tuple[float, float, float] | None:
+    """(n², ‖y‖²_{V⁻¹}, ‖V⁻¹y‖²), y = z − c·x, for the x that beats z most clearly; None without any.
+
+    A confidence set that misses {λ : ⟨λ, y⟩ + e ≥ 0} has no parameter under which z is ε-best.
+    """
+    margins, norms, spreads = contrasts(task, evidence, z)
+    distances = np.minimum(margins, 0.0) ** 2 / norms
+    if not distances.size or not distances.max() > 0:
+        return None
+    x = int(distances.argmax())
+    return float(margins[x] ** 2), float(norms[x]), float(spreads[x])

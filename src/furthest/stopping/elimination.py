@@ -1,0 +1,58 @@
+"""Elimination: the sampling rule has eliminated all answers but one.
+
+Soare, Lazaric & Munos (2014), 𝒳𝒴-Adaptive, for ε = 0. The rule eliminates at the end of its phases,
+by the threshold as a width; this test looks at what is left.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from furthest.kernels.evidence import Evidence
+from furthest.kernels.jit import spliced
+from furthest.stopping.glr import excludes
+from furthest.stopping.nomination import Nominee
+from furthest.stopping.test import Score, StoppingTest
+from furthest.stopping.thresholds import THRESHOLDS, Choice, Threshold, threshold_width
+from furthest.task import Task
+
+
+class Elimination(NamedTuple):
+    """Nothing to remember; the threshold is the sampling rule's."""
+
+    threshold: Threshold
+
+
+@spliced
+def judge(
+    test: Elimination, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
+) -> tuple[int, int]:
+    """The survivor, if there is one, has reached all levels at once."""
+    if rule.survivor[0] < 0:
+        return nominee.answer, nominee.reached
+    return rule.survivor[0], test.threshold.offsets.shape[0]
+
+
+def score(test: Elimination, task: Task, evidence: Evidence, nominee: Nominee, rule: Any) -> Score:
+    """All or nothing."""
+    return Score(float(rule.survivor[0] >= 0), 1.0, "1 once all answers but one are eliminated")
+
+
+def _test(choice: Choice) -> StoppingTest:
+    def start(task: Task, deltas: Sequence[float]) -> Elimination:
+        return Elimination(choice.make(task, deltas))
+
+    return StoppingTest(
+        name="elimination",
+        start=start,
+        judge=judge,
+        score=score,
+        excludes=excludes,
+        width=threshold_width,
+        guarantee=choice.about.guarantee,
+        what="the sampling rule has eliminated all answers but one",
+        source="Soare, Lazaric & Munos (2014), 𝒳𝒴-Adaptive; ε = 0",
+        sampling="xy-adaptive",
+    )
+
+
+TESTS = {name: _test(choice) for name, choice in THRESHOLDS.items()}

@@ -1,0 +1,69 @@
+"""Gap: no answer may still beat the candidate by more than ε.
+
+Xu, Honda & Sugiyama (2018), LinGapE; for the greedy answer and the additive notion it is the GLR.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from furthest.kernels.evidence import Clock, Evidence
+from furthest.kernels.jit import spliced
+from furthest.kernels.rivals import rival
+from furthest.stopping.contrasts import contrasts
+from furthest.stopping.glr import excludes
+from furthest.stopping.nomination import Nominee
+from furthest.stopping.test import Score, StoppingTest
+from furthest.stopping.thresholds import THRESHOLDS, Choice, Threshold, required, threshold_width
+from furthest.task import Task
+
+
+class Gap(NamedTuple):
+    """Nothing to remember; a threshold serves as the squared width."""
+
+    threshold: Threshold
+
+
+@spliced
+def judge(
+    test: Gap, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
+) -> tuple[int, int]:
+    """Level by level."""
+    threshold, rounds, reached = test.threshold, evidence.clock[Clock.ROUNDS], nominee.reached
+    while reached < threshold.offsets.shape[0]:
+        _, gap = rival(task, evidence, nominee.answer, required(threshold, rounds, reached))
+        if gap > task.e:
+            break
+        reached += 1
+    return nominee.answer, reached
+
+
+def score(test: Gap, task: Task, evidence: Evidence, nominee: Nominee, rule: Any) -> Score:
+    """How far the largest gap is below ε."""
+    width = required(test.threshold, int(evidence.clock[Clock.ROUNDS]), 0)
+    margins, norms, _ = contrasts(task._replace(c=1.0, e=0.0), evidence, nominee.answer)
+    largest = float((np.sqrt(norms * width) - margins).max(initial=-math.inf))
+    return Score(task.e - largest, 0.0, "ε minus the largest possible gap")
+
+
+def _test(choice: Choice) -> StoppingTest:
+    def start(task: Task, deltas: Sequence[float]) -> Gap:
+        return Gap(choice.make(task, deltas))
+
+    return StoppingTest(
+        name="gap",
+        start=start,
+        judge=judge,
+        score=score,
+        excludes=excludes,
+        width=threshold_width,
+        guarantee=choice.about.guarantee,
+        what="no answer may still beat the candidate by more than ε, by the threshold as a width",
+        source="Xu, Honda & Sugiyama (2018), LinGapE; additive notion",
+        notions=("additive",),
+    )
+
+
+TESTS = {name: _test(choice) for name, choice in THRESHOLDS.items()}

@@ -1,0 +1,80 @@
+"""GLR: the squared distance of the nearest alternative exceeds a threshold.
+
+Jourdan & Degenne (2022), equation 2. With the threshold `mixture` an e-value takes the place of the
+statistic: that is a test of its own, in mixture.py.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from furthest.kernels.evidence import Clock, Evidence
+from furthest.kernels.jit import spliced
+from furthest.stopping import mixture
+from furthest.stopping.contrasts import clearest_defeat, glr_statistic
+from furthest.stopping.nomination import Nominee
+from furthest.stopping.test import Score, StoppingTest
+from furthest.stopping.thresholds import THRESHOLDS, Choice, Threshold, required, threshold_width
+from furthest.task import Task
+
+
+WHAT = "the candidate's evidence exceeds the threshold"
+SOURCE = "Jourdan & Degenne (2022), equation 2"
+
+
+class Glr(NamedTuple):
+    """Nothing to remember."""
+
+    threshold: Threshold
+
+
+@spliced
+def judge(
+    test: Glr, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
+) -> tuple[int, int]:
+    """Level by level."""
+    threshold, rounds, reached = test.threshold, evidence.clock[Clock.ROUNDS], nominee.reached
+    while reached < threshold.offsets.shape[0] and nominee.glr > required(
+        threshold, rounds, reached
+    ):
+        reached += 1
+    return nominee.answer, reached
+
+
+def score(test: Glr, task: Task, evidence: Evidence, nominee: Nominee, rule: Any) -> Score:
+    """The statistic itself: no proof stands behind a level in between."""
+    found = glr_statistic(task, evidence, nominee.answer)
+    rounds = int(evidence.clock[Clock.ROUNDS])
+    return Score(found, float(required(test.threshold, rounds, 0)), "GLR statistic")
+
+
+def excludes(test: Any, task: Task, evidence: Evidence, z: int) -> bool:
+    """Whether the ellipsoid of the threshold misses every parameter under which z is ε-best."""
+    defeat = clearest_defeat(task, evidence, z)
+    if defeat is None:
+        return False
+    square, norm, _ = defeat
+    return bool(square / norm > required(test.threshold, int(evidence.clock[Clock.ROUNDS]), 0))
+
+
+def _test(choice: Choice) -> StoppingTest:
+    def start(task: Task, deltas: Sequence[float]) -> Glr:
+        return Glr(choice.make(task, deltas))
+
+    return StoppingTest(
+        name="glr",
+        start=start,
+        judge=judge,
+        score=score,
+        excludes=excludes,
+        width=threshold_width,
+        guarantee=choice.about.guarantee,
+        what=WHAT,
+        source=SOURCE,
+    )
+
+
+TESTS = {"mixture": replace(mixture.TEST, name="glr", what=WHAT, source=SOURCE)} | {
+    name: _test(choice) for name, choice in THRESHOLDS.items()
+}
+ABOUT = {"mixture": mixture.ABOUT} | {name: choice.about for name, choice in THRESHOLDS.items()}

@@ -1,0 +1,89 @@
+"""What a stopping test works with: confidence levels, a candidate answer, and when to look."""
+
+import math
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from furthest.codes import Candidate, Mode
+from furthest.kernels.alternatives import statistic
+from furthest.kernels.answers import greedy_answer, instantaneous_furthest, is_near_best
+from furthest.kernels.evidence import Clock, Evidence
+from furthest.kernels.exact import NoOracle, exact_furthest
+from furthest.kernels.furthest import Oracle
+from furthest.kernels.jit import inlined
+from furthest.kernels.linalg import Counts, Vector
+from furthest.kernels.schedules import Schedule, on_grid
+from furthest.task import Task
+
+
+class Progress(IntEnum):
+    """Positions in Stopping.progress."""
+
+    ANSWER = 0  # the candidate answer, then the answer; −1 before the first
+    REACHED = 1  # confidence levels reached so far
+    NEXT = 2  # the arm to pull next; −1 once all levels are reached
+
+
+class Stopping(NamedTuple):
+    """All that decides when to stop and with which answer."""
+
+    candidate: int
+    levels: Vector  # (levels,) ln 1/δ, ascending
+    test: Any  # the state of the stopping test
+    schedule: Schedule
+    oracle: Oracle | NoOracle  # for the exact furthest answer
+    progress: Counts  # (3,) see Progress
+
+
+class Nominee(NamedTuple):
+    """The candidate answer of one round."""
+
+    answer: int  # −1 where no test is due
+    glr: float  # its GLR statistic
+    reached: int  # confidence levels reached before
+
+
+def no_progress(task: Task) -> Counts:
+    """Before the first round."""
+    return np.array([-1, 0, task.initial[0]], np.int64)
+
+
+@inlined
+def nominate(task: Task, evidence: Evidence, rule: Stopping, rng: Generator) -> Nominee:
+    """The candidate answer, renewed as the schedule wants."""
+    progress = rule.progress
+    answer, reached = progress[Progress.ANSWER], progress[Progress.REACHED]
+    due = on_grid(rule.schedule, evidence.clock[Clock.ROUNDS] + 1, rng)
+    if not due and rule.schedule.mode == Mode.LAZY:
+        return Nominee(-1, 0.0, reached)
+    if due or _is_outdated(task, evidence, answer):
+        answer, glr = _candidate(task, evidence, rule)
+        progress[Progress.ANSWER] = answer
+    else:
+        glr, _ = statistic(task, evidence, answer, -math.inf)
+    return Nominee(answer, glr, reached)
+
+
+@inlined
+def _candidate(task: Task, evidence: Evidence, rule: Stopping) -> tuple[int, float]:
+    """The candidate answer and its GLR statistic."""
+    if rule.candidate == Candidate.INSTANTANEOUS:
+        return instantaneous_furthest(task, evidence)
+    if rule.candidate == Candidate.FURTHEST:
+        answer = exact_furthest(rule.oracle, task, evidence.values)
+    else:
+        answer = greedy_answer(evidence.values)
+    glr, _ = statistic(task, evidence, answer, -math.inf)
+    return answer, glr
+
+
+@inlined
+def _is_outdated(task: Task, evidence: Evidence, answer: int) -> bool:
+    """Whether the candidate is no longer ε-best for the estimate."""
+    if answer < 0:
+        return True
+    values = evidence.values
+    return not is_near_best(task, values, answer, values[greedy_answer(values)])

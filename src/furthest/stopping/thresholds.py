@@ -1,0 +1,118 @@
+"""Thresholds of the GLR statistic that grow with t: slope·ln(4 + ln(t/scale)) + offset(δ).
+
+`theory` is proven, `paper` is the published experiments' heuristic. `gap` and `elimination` use
+them as widths.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from furthest.kernels.jit import inlined
+from furthest.kernels.linalg import Vector
+from furthest.stopping.nomination import Stopping
+from furthest.stopping.test import Guarantee
+from furthest.task import Task
+
+
+class Threshold(NamedTuple):
+    """slope·ln(4 + ln(t/scale)) + offset."""
+
+    slope: float
+    scale: float
+    offsets: Vector  # (levels,) one per confidence level, ascending
+
+
+class About(NamedTuple):
+    """A threshold as users know it."""
+
+    what: str
+    source: str
+    guarantee: Guarantee
+
+
+class Choice(NamedTuple):
+    """A threshold that users may choose."""
+
+    make: Callable[[Task, Sequence[float]], Threshold]
+    about: About
+
+
+@inlined
+def required(rule: Threshold, rounds: int, level: int) -> float:
+    """What the statistic must exceed after `rounds` measurements.
+
+    Fewer rounds than arms: n·ln(4 + ln(t/n)) over the n ≤ t arms pulled is at most K·ln 4.
+    """
+    per_arm = max(rounds / rule.scale, 1.0)
+    return rule.slope * math.log(4.0 + math.log(per_arm)) + rule.offsets[level]
+
+
+@inlined
+def threshold_width(stopping: Stopping, task: Task, rounds: int) -> float:
+    """The threshold of the smallest δ, of a test whose state has one."""
+    rule = stopping.test.threshold
+    return required(rule, rounds, rule.offsets.shape[0] - 1)
+
+
+def concentration(x: float) -> float:
+    """C_G(x) = min over λ in (½, 1) of (g_G(λ) + x)/λ, from Kaufmann & Koolen (2021).
+
+    g_G(λ) = 2λ − 2λ ln(4λ) + ln ζ(2λ) − ½ ln(1 − λ). The paper prints a maximum, which would be
+    infinite; its source has the minimum.
+    """
+    from scipy.optimize import minimize_scalar
+    from scipy.special import zeta
+
+    def objective(lam: float) -> float:
+        g = 2 * lam - 2 * lam * math.log(4 * lam) + math.log(zeta(2 * lam))
+        return float((g - 0.5 * math.log1p(-lam) + x) / lam)
+
+    found = minimize_scalar(
+        objective, bounds=(0.5 + 1e-12, 1 - 1e-12), method="bounded", options={"xatol": 1e-12}
+    )
+    return float(found.fun)
+
+
+def theory(task: Task, deltas: Sequence[float]) -> Threshold:
+    """2β(t,δ), β = 2K ln(4 + ln(t/K)) + K·C_G(ln(1/δ)/K)."""
+    arms = len(task.arms)
+    offsets = [2 * arms * concentration(math.log(1 / delta) / arms) for delta in deltas]
+    return Threshold(4.0 * arms, float(arms), np.array(offsets))
+
+
+def paper(task: Task, deltas: Sequence[float]) -> Threshold:
+    """4 ln((4 + ln(t/2))/δ)."""
+    return Threshold(4.0, 2.0, np.array([4 * math.log(1 / delta) for delta in deltas]))
+
+
+SOURCE = "Jourdan & Degenne (2022)"
+
+THRESHOLDS = {
+    "theory": Choice(
+        theory,
+        About(
+            "GLR > 2β, β(t,δ) = 2K ln(4 + ln(t/K)) + K·C_G(ln(1/δ)/K)",
+            f"{SOURCE}, lemma 4.1, from Kaufmann & Koolen (2021)",
+            Guarantee(
+                proven=True,
+                noise="Gaussian",
+                words="proven (ε,δ)-PAC for Gaussian noise, any sampling rule, any checking times",
+            ),
+        ),
+    ),
+    "paper": Choice(
+        paper,
+        About(
+            "GLR > 4 ln((4 + ln(t/2))/δ)",
+            f"{SOURCE}, section 5: the threshold that reproduces the printed tables",
+            Guarantee(
+                proven=False,
+                noise="any",
+                words="heuristic: no proof; the authors' experiments use it",
+            ),
+        ),
+    ),
+}

@@ -1,0 +1,190 @@
+"""Top-wrong: one-sided e-processes against the best-valued wrong answer; the default.
+
+State, e-processes and the test itself are in kernels/topwrong.py; statement and proof, for known
+and for unknown σ, in docs/theory/top-wrong.md.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from furthest.errors import StrategyError
+from furthest.kernels.evidence import Evidence
+from furthest.kernels.jit import spliced
+from furthest.kernels.normal_gamma import Shapes
+from furthest.kernels.topwrong import (
+    Ellipsoid,
+    Masses,
+    Price,
+    Scales,
+    TopWrong,
+    case,
+    met,
+    observe,
+    top_wrong,
+    update_ellipsoids,
+)
+from furthest.stopping.contrasts import clearest_defeat
+from furthest.stopping.nomination import Nominee
+from furthest.stopping.test import NATS, Guarantee, Score, StoppingTest
+from furthest.task import Task
+
+# The largest ln 1/δ that a score is looked for, and how closely.
+MOST = 2.0**20
+HALVINGS = 50
+
+Numbers = Sequence[float] | float
+
+_masses, _scales, _shapes = Masses(), Scales(), Shapes()
+
+
+def check(
+    *,
+    ellipsoid: float = _masses.ellipsoid,
+    summed: float = _masses.summed,
+    fallback: float = _masses.fallback,
+    directions: Numbers = _scales.directions,
+    direction_weights: Numbers = _scales.weights,
+    ellipsoids: Numbers = _scales.ellipsoids,
+    shapes: Numbers = _shapes.shapes,
+    shape_weights: Numbers = _shapes.weights,
+) -> tuple[Masses, Scales, Shapes]:
+    """The options as they are meant; refuses those with which the proof would not hold."""
+    masses = Masses(*(_numbers(mass)[0] for mass in (ellipsoid, summed, fallback)))
+    scales = Scales(_numbers(directions), _numbers(direction_weights), _numbers(ellipsoids))
+    forms = Shapes(_numbers(shapes), _numbers(shape_weights))
+    if not (_positive(masses) and sum(masses) < 1):
+        raise StrategyError(
+            f"the masses of top-wrong must be positive with a sum below 1, not {tuple(masses)}"
+        )
+    if not _positive(scales.ellipsoids):
+        raise StrategyError(
+            f"the ellipsoids' scales of top-wrong must be positive, not {scales.ellipsoids}"
+        )
+    _check_mixture("directions", scales.directions, scales.weights)
+    _check_mixture("shapes", forms.shapes, forms.weights)
+    return masses, scales, forms
+
+
+def _numbers(value: Any) -> tuple[float, ...]:
+    """One or more numbers; NaN, which is refused later, for what is none."""
+    try:
+        found = np.asarray(value, float).ravel().tolist()
+    except (TypeError, ValueError):
+        found = []
+    return tuple(found) or (math.nan,)
+
+
+def _positive(numbers: Sequence[float]) -> bool:
+    return all(0 < number < math.inf for number in numbers)
+
+
+def _check_mixture(name: str, parameters: Sequence[float], weights: Sequence[float]) -> None:
+    if len(parameters) != len(weights):
+        raise StrategyError(f"the {name} of top-wrong need one weight each")
+    if not _positive((*parameters, *weights)):
+        raise StrategyError(f"the {name} of top-wrong and their weights must be positive")
+    if not sum(weights) <= 1 + 1e-12:
+        raise StrategyError(
+            f"the weights of top-wrong's {name} must sum to at most 1, not {tuple(weights)}"
+        )
+
+
+def start(task: Task, deltas: Sequence[float], **options: Any) -> TopWrong:
+    """The state before the first measurement; σ is known."""
+    masses, scales, _ = check(**options)
+    return top_wrong(task, deltas, masses, scales)
+
+
+def start_student(task: Task, deltas: Sequence[float], **options: Any) -> TopWrong:
+    """The same for unknown σ."""
+    return top_wrong(task, deltas, *check(**options))
+
+
+@spliced
+def judge(
+    test: TopWrong, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
+) -> tuple[int, int]:
+    """Level by level."""
+    reached = nominee.reached
+    while reached < test.required.shape[1] and met(test, task, evidence, nominee.answer, reached):
+        reached += 1
+    return nominee.answer, reached
+
+
+def score(test: TopWrong, task: Task, evidence: Evidence, nominee: Nominee, rule: Any) -> Score:
+    """The largest ln 1/δ' at which the test accepts the answer, by bisection.
+
+    A greater δ' shrinks the ellipsoids and lowers what is required: acceptance is monotone.
+    """
+    slopes = np.ones_like(test.required)
+    slopes[Price.RADIUS] = 2.0  # the squared radius contains 2 ln 1/δ
+
+    def accepts(level: float) -> bool:
+        moved = test._replace(required=test.required + (level - needed) * slopes)
+        return bool(met(moved, task, evidence, nominee.answer, 0))
+
+    needed = float(test.required[Price.LEVEL, 0])
+    if accepts(needed):
+        below, above = needed, 2 * needed + 1
+        while accepts(above):
+            below, above = above, 2 * above
+            if above > MOST:
+                return Score(below, needed, NATS)
+    elif accepts(0.0):
+        below, above = 0.0, needed
+    else:
+        return Score(0.0, needed, NATS)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (below + above)
+        below, above = (middle, above) if accepts(middle) else (below, middle)
+    return Score(below, needed, NATS)
+
+
+def excludes(test: TopWrong, task: Task, evidence: Evidence, z: int) -> bool:
+    """Whether an ellipsoid misses every parameter under which z is ε-best."""
+    defeat = clearest_defeat(task, evidence, z)
+    if defeat is None:
+        return False
+    square, norm, spread = defeat
+    update_ellipsoids(test, case(task, evidence), evidence.matrix, 0)
+    kappas = test.ellipsoids[Ellipsoid.KAPPA]
+    return bool(
+        np.any(square / (norm + kappas * spread) > test.ellipsoids[Ellipsoid.SQUARED_RADIUS])
+    )
+
+
+TEST = StoppingTest(
+    name="top-wrong",
+    start=start,
+    judge=judge,
+    observe=observe,
+    score=score,
+    excludes=excludes,
+    guarantee=Guarantee(
+        proven=True,
+        noise="sub-Gaussian",
+        words="proven (ε,δ)-PAC for sub-Gaussian noise, any sampling rule, any checking times",
+    ),
+    what="one-sided e-process against the best-valued wrong answer; no price for the dimension",
+    source="docs/theory/top-wrong.md",
+    check=check,
+)
+TESTS = {
+    None: replace(
+        TEST,
+        unknown_sigma=replace(
+            TEST,
+            start=start_student,
+            guarantee=Guarantee(
+                proven=True,
+                noise="Gaussian",
+                words="proven (ε,δ)-PAC for Gaussian noise of unknown σ, any sampling rule, "
+                "any checking times",
+            ),
+        ),
+    )
+}

@@ -1,0 +1,109 @@
+"""The frozen runs: what every rule decided, pull by pull, before the house was redesigned.
+
+python tests/data/runs.py FILE        write what the package decides now
+
+`runs.json` was written by version 0.1.0 as first landed (commit 8d2ceb6). It is never written
+again for the same cases: a change of what is decided must be meant, and said.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import furthest as ft
+
+HERE = Path(__file__).parent
+RULES = (
+    "lebai",
+    "eps-tas",
+    "fixed",
+    "uniform",
+    "lingame",
+    "dkm",
+    "lingape",
+    "xy-static",
+    "g-static",
+    "xy-adaptive",
+    "lazy-tas",
+    "sticky-tas",
+    "fws",
+)
+STOPPINGS: dict[str, dict[str, str]] = {
+    "top-wrong": {"stopping": "top-wrong"},
+    "mixture": {"stopping": "glr", "threshold": "mixture"},
+    "theory": {"stopping": "glr", "threshold": "theory"},
+    "paper": {"stopping": "glr", "threshold": "paper"},
+    "gap": {"stopping": "gap", "threshold": "paper"},
+}
+RUNS, MOST = 3, 4000
+
+
+def cases() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """(name, strategy, question) of every case."""
+    for notion in ("additive", "multiplicative"):
+        for rule in RULES:
+            for name, words in STOPPINGS.items():
+                if name == "gap" and notion == "multiplicative":
+                    continue
+                yield f"{rule}, {name}, {notion}", {"sampling": rule, **words}, {"notion": notion}
+            for name in ("top-wrong", "mixture"):
+                words = {"sampling": rule, **STOPPINGS[name]}
+                yield f"{rule}, {name}, {notion}, σ unknown", words, {"notion": notion, "sigma": None}
+        words = {"sampling": "xy-adaptive", "stopping": "elimination", "threshold": "paper"}
+        yield f"xy-adaptive, elimination, {notion}", words, {"notion": notion}
+        for candidate in ("greedy", "furthest"):
+            for name in ("top-wrong", "mixture"):
+                words = {"sampling": "lebai", "candidate": candidate, **STOPPINGS[name]}
+                yield f"lebai, {candidate}, {name}, {notion}", words, {"notion": notion}
+        for schedule in (
+            "sticky:geometric",
+            "sticky:bernoulli,p=0.3",
+            "lazy:constant,start=7",
+            "lazy:decreasing",
+        ):
+            for name in ("top-wrong", "mixture"):
+                words = {"sampling": "lebai", "schedule": schedule, **STOPPINGS[name]}
+                yield f"lebai, {schedule}, {name}, {notion}", words, {"notion": notion}
+        options: dict[str, Any] = {"z_oracle": "furthest", "forced": False, "tracking": "D"}
+        words = {"sampling": "lebai", "options": options, **STOPPINGS["mixture"]}
+        yield f"lebai, exact oracle, D-tracking, {notion}", words, {"notion": notion}
+
+
+def decided(strategy: dict[str, Any], question: dict[str, Any]) -> dict[str, Any]:
+    """Stopping times and answers at two levels, pulls of every run; on two instances."""
+    found: dict[str, Any] = {}
+    for instance in (ft.hard(eps=0.1), ft.random(d=3, arms=6, seed=2, eps=0.3)):
+        problem = ft.Problem(
+            instance.problem.arms,
+            eps=instance.problem.eps,
+            notion=question["notion"],
+            sigma=question.get("sigma", 1.0),
+        )
+        chosen = ft.Strategy(**strategy)
+        deltas = 0.05 if chosen.rule.depends_on_delta else (0.2, 0.05)
+        results = ft.simulate(
+            problem, instance.truth, chosen, deltas, RUNS, seed=7, max_rounds=MOST
+        )
+        found[instance.name] = {
+            "times": results.stopping_times.tolist(),
+            "answers": results.answers.tolist(),
+            "pulls": hashlib.sha256(np.ascontiguousarray(results.pulls, "<i8").tobytes()).hexdigest()[:16],
+        }
+    return found
+
+
+def main(path: Path) -> None:
+    frozen = {}
+    for name, strategy, question in cases():
+        frozen[name] = decided(strategy, question)
+        print(name, flush=True)
+    path.write_text(json.dumps(frozen, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
