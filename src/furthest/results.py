@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from furthest import display
 from furthest.columns import write_csv, write_parquet
 from furthest.problem import Problem
 
@@ -56,6 +57,41 @@ class Results:
     def runs(self) -> int:
         """Finished runs; fewer than asked for after an interruption."""
         return int(self.stopping_times.shape[-1])
+
+    def __repr__(self) -> str:
+        lines = [f"Results({display.count(self.runs, 'run')} of {self._rule}"]
+        lines += [
+            f"δ = {row.delta:g}: {display.figure(row.mean)} ± {display.figure(row.sem)} "
+            f"measurements, {display.count(row.errors, 'error')}"
+            + (f", {row.unstopped:,} not stopped" if row.unstopped else "")
+            for row in self.summary()
+        ]
+        return "\n  ".join(lines) + ")"
+
+    def _repr_html_(self) -> str:
+        head = ("δ", "mean", "± s.e.", "median", "5 %", "95 %", "errors", "not stopped")
+        rows = [
+            [row.delta, row.mean, row.sem, row.median, row.q05, row.q95, row.errors, row.unstopped]
+            for row in self.summary()
+        ]
+        guarantee = str(self.strategy.get("guarantee", ""))
+        return display.card(
+            f"{display.count(self.runs, 'run')} of {self._rule}",
+            display.line(self.problem.in_words),
+            display.line(guarantee, "soft") if guarantee else "",
+            display.table(head, rows),
+            display.line("interrupted: fewer runs than asked for", "warning")
+            if self.interrupted
+            else "",
+        )
+
+    @property
+    def _rule(self) -> str:
+        """Sampling and stopping rule, and whether the latter is a heuristic."""
+        names = ("sampling", "stopping", "threshold")
+        words = [str(self.strategy[name]) for name in names if self.strategy.get(name)]
+        heuristic = str(self.strategy.get("guarantee", "")).startswith("heuristic")
+        return ", ".join(words) + (" (heuristic)" if heuristic else "")
 
     def summary(self) -> list[Summary]:
         """One row per confidence level."""
