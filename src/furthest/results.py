@@ -61,7 +61,7 @@ class Results:
     def __repr__(self) -> str:
         lines = [f"Results({display.count(self.runs, 'run')} of {self._rule}"]
         lines += [
-            f"δ = {row.delta:g}: {display.figure(row.mean)} ± {display.figure(row.sem)} "
+            f"δ = {row.delta:g}: {display.figure(row.mean)} ± {display.figure(_two_digits(row.sem))} "
             f"measurements, {display.count(row.errors, 'error')}"
             + (f", {row.unstopped:,} not stopped" if row.unstopped else "")
             for row in self.summary()
@@ -71,7 +71,8 @@ class Results:
     def _repr_html_(self) -> str:
         head = ("δ", "mean", "± s.e.", "median", "5 %", "95 %", "errors", "not stopped")
         rows = [
-            [row.delta, row.mean, row.sem, row.median, row.q05, row.q95, row.errors, row.unstopped]
+            [row.delta, row.mean, _two_digits(row.sem), row.median]
+            + [row.q05, row.q95, row.errors, row.unstopped]
             for row in self.summary()
         ]
         guarantee = str(self.strategy.get("guarantee", ""))
@@ -164,6 +165,11 @@ class Results:
             "interrupted": self.interrupted,
             "results": [_plain(summary) for summary in self.summary()],
         }
+
+
+def _two_digits(error: float) -> float:
+    """More of a standard error are noise."""
+    return float(f"{error:.2g}")
 
 
 def _plain(summary: Summary) -> dict[str, Any]:

@@ -114,6 +114,20 @@ def test_export(study, printed):
     assert [ft.Event(*row) for row in found["log"]] == study.events()
 
 
+def test_documents_survive_json(sqlite_url):
+    """JSON has no tuples; neither have they, whatever the question was made from."""
+    problem = ft.Problem(TWO.arms, eps=0.5, bounds=(-4, 4), initial=(1, 0))
+    strategy = ft.Strategy("fixed", options={"weights": (0.5, 0.5)})
+    study = ft.Study.create("a", problem, 0.1, sqlite_url, strategy=strategy)
+    run(study, Lab(problem, TWO_MU, sigma=0.5))
+    for found in (
+        documents.exported(study),
+        documents.shown(study, foresight=True),
+        documents.listed(open_storage(sqlite_url)),
+    ):
+        assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
 def test_ask(printed, sqlite_url):
     study = ft.Study.create("a", TWO, 0.1, sqlite_url)
     found = printed("ask", "a", "-n", "2")

@@ -151,7 +151,7 @@ def problem_data(problem: Problem) -> dict[str, Any]:
         "eps": problem.eps,
         "notion": problem.notion,
         "sigma": problem.sigma,
-        "bounds": problem.bounds,
+        "bounds": None if problem.bounds is None else list(problem.bounds),
         "arm_names": list(problem.arm_names),
         "answer_names": list(problem.answer_names),
         "initial": list(problem.initial),
