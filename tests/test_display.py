@@ -127,6 +127,9 @@ def test_problems_with_names_of_their_own_and_many_features():
     assert [row[0] for row in rows] == ["arm", NASTY, "b", "c", "answer", "x", "y"]
     assert rows[0][-1] == rows[1][-1] == "…"
     assert len(rows[0]) == display.COLUMNS + 2
+    names = {"arm_names": "ab", "answer_names": "ab"}
+    same = ft.Problem(np.eye(2), np.eye(2), **{what: list(own) for what, own in names.items()})
+    assert len(read(same)[1]) == 3  # shown once
     text, rows = read(ft.Problem(np.eye(50)))
     assert len(rows) == display.ROWS + 1
     assert "and 38 more" in text
@@ -206,6 +209,7 @@ def test_statuses_and_certificates(study):
         "Status('a & b', running, initial design; 0 measured, 0 pending, 0 failed)"
     )
     assert "When it stops: with probability" in read(status)[0]
+    assert "not complete yet" in read(status)[0]
     study.fail(study.ask(), "spilled")
     while study.status().state == "running":
         for trial in study.ask(2):
@@ -226,7 +230,10 @@ def test_statuses_and_certificates(study):
         text, rows = read(thing)
         assert proof.guarantee[1:] in text
         assert "Warning: 1 measurement failed" in text
-        assert rows[1] == [NASTY, "3", "proven"]
+        assert [NASTY, "3", "proven"] in rows
+    _, rows = read(status)
+    figures = map(display.figure, (status.statistic, status.threshold))
+    assert rows[:2] == [["answer", "statistic", "threshold", ""], [NASTY, *figures, ""]]
     assert proof.log_digest[:16] in read(proof)[0]
     assert "none: heuristic" in repr(replace(proof, guarantee="none: heuristic"))
     text, rows = read(study)

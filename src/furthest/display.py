@@ -19,7 +19,10 @@ TONES = {
 }
 
 # Notebooks have styles of their own for tables: what matters is said again in every cell.
-_CELL = "padding:.15em 1.2em .15em 0;border:0;border-bottom:1px solid rgba(128,128,128,.3)"
+_CELL = (
+    "padding:.15em 1.2em .15em 0;border:0;border-bottom:1px solid rgba(128,128,128,.3);"
+    "white-space:nowrap"
+)
 _LEFT = f"{_CELL};text-align:left"
 _RIGHT = f"{_CELL};text-align:right;font-variant-numeric:tabular-nums"
 
@@ -66,7 +69,9 @@ def card(title: str, *parts: str) -> str:
 
 
 def line(text: str, tone: str = "") -> str:
-    """One line of text."""
+    """One line of text; nothing for an empty one."""
+    if not text:
+        return ""
     style = f' style="{TONES[tone]}"' if tone else ""
     return f"<div{style}>{escape(text)}</div>"
 

@@ -137,7 +137,7 @@ class Problem:
 
     def _repr_html_(self) -> str:
         parts = [_vector_table("arm", self.arm_names, self.arms)]
-        if self.answers is not self.arms:
+        if not np.array_equal(self.arms, self.answers) or self.arm_names != self.answer_names:
             parts.append(_vector_table("answer", self.answer_names, self.answers))
         return display.card("Problem", display.line(self.in_words), *parts)
 
@@ -409,7 +409,7 @@ def _vector_table(what: str, names: Sequence[str], vectors: NDArray[np.float64])
     """One row per vector; of many features the first."""
     dimension = vectors.shape[1]
     left_out = "…" if dimension > display.COLUMNS else ""
-    head = [what, *(f"feature {i}" for i in range(min(dimension, display.COLUMNS)))]
+    head = [what, *(f"x{i}" for i in range(min(dimension, display.COLUMNS)))]
     rows: list[list[display.Cell]] = [
         [name, *vector[: display.COLUMNS].tolist(), *left_out]
         for name, vector in zip(names[: display.ROWS], vectors, strict=False)

@@ -60,30 +60,31 @@ class Results:
 
     def __repr__(self) -> str:
         lines = [f"Results({display.count(self.runs, 'run')} of {self._rule}"]
-        lines += [
-            f"δ = {row.delta:g}: {display.figure(row.mean)} ± {display.figure(_two_digits(row.sem))} "
-            f"measurements, {display.count(row.errors, 'error')}"
-            + (f", {row.unstopped:,} not stopped" if row.unstopped else "")
-            for row in self.summary()
-        ]
+        for row in self.summary():
+            mean, error = display.figure(row.mean), display.figure(_two_digits(row.sem))
+            unstopped = f", {row.unstopped:,} not stopped" if row.unstopped else ""
+            lines.append(
+                f"δ = {row.delta:g}: {mean} ± {error} measurements, "
+                f"{display.count(row.errors, 'error')}{unstopped}"
+            )
         return "\n  ".join(lines) + ")"
 
     def _repr_html_(self) -> str:
         head = ("δ", "mean", "± s.e.", "median", "5 %", "95 %", "errors", "not stopped")
         rows = [
-            [row.delta, row.mean, _two_digits(row.sem), row.median]
-            + [row.q05, row.q95, row.errors, row.unstopped]
+            [
+                *(row.delta, row.mean, _two_digits(row.sem), row.median),
+                *(row.q05, row.q95, row.errors, row.unstopped),
+            ]
             for row in self.summary()
         ]
-        guarantee = str(self.strategy.get("guarantee", ""))
+        cut = "interrupted: fewer runs than asked for" if self.interrupted else ""
         return display.card(
             f"{display.count(self.runs, 'run')} of {self._rule}",
             display.line(self.problem.in_words),
-            display.line(guarantee, "soft") if guarantee else "",
+            display.line(self._guarantee, "warning" if self._is_heuristic else "soft"),
+            display.line(cut, "warning"),
             display.table(head, rows),
-            display.line("interrupted: fewer runs than asked for", "warning")
-            if self.interrupted
-            else "",
         )
 
     @property
@@ -91,8 +92,15 @@ class Results:
         """Sampling and stopping rule, and whether the latter is a heuristic."""
         names = ("sampling", "stopping", "threshold")
         words = [str(self.strategy[name]) for name in names if self.strategy.get(name)]
-        heuristic = str(self.strategy.get("guarantee", "")).startswith("heuristic")
-        return ", ".join(words) + (" (heuristic)" if heuristic else "")
+        return ", ".join(words) + (" (heuristic)" if self._is_heuristic else "")
+
+    @property
+    def _guarantee(self) -> str:
+        return str(self.strategy.get("guarantee", ""))
+
+    @property
+    def _is_heuristic(self) -> bool:
+        return bool(self._guarantee) and not self._guarantee.startswith("proven")
 
     def summary(self) -> list[Summary]:
         """One row per confidence level."""

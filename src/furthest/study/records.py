@@ -230,14 +230,27 @@ class Status:
         return f"Status({self.name!r}, {self._standing}; {self._counts})"
 
     def _repr_html_(self) -> str:
-        promise = _sentence(self.guarantee)
+        proof = self.certificate
         return display.card(
-            f"{self.name}: {self._standing}",
-            display.line(promise if self.certificate else f"When it stops: {self.guarantee}."),
+            f"{self.name}: {proof.answer_name if proof else self.state}",
+            display.line(
+                _sentence(self.guarantee) if proof else f"When it stops: {self.guarantee}.",
+                "" if proof is None or proof.proven else "warning",
+            ),
             display.line(self._counts, "soft"),
             _warnings(self.warnings),
+            self._gauge,
             _verdict_table(self.verdicts),
         )
+
+    @property
+    def _gauge(self) -> str:
+        if self.statistic is None or self.threshold is None:
+            return display.line("The initial design is not complete yet.")
+        share = self.statistic / self.threshold if self.threshold > 0 else 0.0
+        head = ("answer" if self.certificate else "leading", "statistic", "threshold", "")
+        answer = self.answer_name or ""
+        return display.table(head, [[answer, self.statistic, self.threshold, display.Bar(share)]])
 
     @property
     def _standing(self) -> str:
