@@ -235,7 +235,10 @@ def test_statuses_and_certificates(study):
     figures = map(display.figure, (status.statistic, status.threshold))
     assert rows[:2] == [["answer", "statistic", "threshold", ""], [NASTY, *figures, ""]]
     assert proof.log_digest[:16] in read(proof)[0]
-    assert "none: heuristic" in repr(replace(proof, guarantee="none: heuristic"))
+    unproven = replace(proof, guarantee="none: heuristic", proven=False)
+    assert "guarantee: none: heuristic" in repr(unproven)
+    for thing in (unproven, replace(status, certificate=unproven)):
+        assert [NASTY, "3", "accepted, not proven"] in read(thing)[1]
     text, rows = read(study)
     assert "the answer is" in text
     assert rows[1][0] == NASTY

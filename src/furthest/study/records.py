@@ -176,7 +176,7 @@ class Certificate:
                 "soft",
             ),
             _warnings(self.warnings),
-            _verdict_table(self.verdicts),
+            _verdict_table(self.verdicts, proven=self.proven),
             display.line(
                 f"rests on {self.log_events:,} events, SHA-256 {self.log_digest[:16]}…", "soft"
             ),
@@ -240,7 +240,7 @@ class Status:
             display.line(self._counts, "soft"),
             _warnings(self.warnings),
             self._gauge,
-            _verdict_table(self.verdicts),
+            _verdict_table(self.verdicts, proven=proof is None or proof.proven),
         )
 
     @property
@@ -308,9 +308,12 @@ def _warnings(warnings: Sequence[str]) -> str:
     return "".join(display.line(f"Warning: {text}.", "warning") for text in warnings)
 
 
-def _verdict_table(verdicts: Sequence[AnswerVerdict]) -> str:
-    rows: list[list[display.Cell]] = [
-        [each.name, each.estimate, display.Toned(each.verdict, VERDICT_TONES.get(each.verdict, ""))]
-        for each in sorted(verdicts, key=lambda each: -each.estimate)
-    ]
+def _verdict_table(verdicts: Sequence[AnswerVerdict], *, proven: bool) -> str:
+    """The best answers first. What a heuristic accepts is not called proven."""
+    rows: list[list[display.Cell]] = []
+    for each in sorted(verdicts, key=lambda each: -each.estimate):
+        word = display.Toned(each.verdict, VERDICT_TONES.get(each.verdict, ""))
+        if each.verdict == "proven" and not proven:
+            word = display.Toned("accepted, not proven", "warning")
+        rows.append([each.name, each.estimate, word])
     return display.table(("answer", "estimate", "within ε of the best"), rows)
