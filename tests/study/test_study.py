@@ -307,16 +307,16 @@ def test_only_deciding_makes_the_strategy(study, monkeypatch):
 def test_a_study_shows_itself_without_its_storage(tmp_path):
     url = f"sqlite:///{tmp_path}/gone.db"
     study = ft.Study.create("a <b>", TWO, 0.1, url)
-    study.ask(2)
     study.add("A", 0.5)
     study.close()
     for file in tmp_path.iterdir():
         file.unlink()
     tmp_path.rmdir()
-    study = ft.Study("a <b>", study._key, study._storage, [study._ledger.created])
+    with pytest.raises(ft.FurthestError, match="no folder"):
+        study.history()
     assert repr(study) == (
         "Study('a <b>', 2 arms, 2 answers, d = 2, additive ε = 0.5, σ = 1, δ = 0.1; "
-        "0 measured, 0 open, 0 failed)"
+        "1 measured, 0 open, 0 failed)"
     )
     assert "a &lt;b&gt;" in study._repr_html_()
     assert "_compiled" not in vars(study)

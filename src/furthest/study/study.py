@@ -75,8 +75,8 @@ class Study:
     ...         study.tell(trial, quality[trial.name])
     >>> study.certificate().answer_name
     'A'
-    >>> study.certificate().guarantee[:53]
-    'with probability at least 95 %, no answer is better t'
+    >>> study.certificate().guarantee.partition(",")[0]
+    'with probability at least 95 %'
 
     Any process may open it again, on any machine that reaches the storage:
 
@@ -85,7 +85,7 @@ class Study:
 
     The log is the study: every ask, result and failure is one event, and what is shown follows from
     the events alone. Any number of threads and processes may work on one study. What a call wrote
-    when it returned survives the end of the process. A call that raises has changed nothing.
+    when it returned survives the end of the process. What is refused changes nothing.
 
     Every method that reads or writes the log may raise `StorageError` (the storage did not do it;
     try again) and `UnknownStudyError` (somebody has deleted the study).
