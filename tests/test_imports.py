@@ -29,6 +29,24 @@ def test_asking_a_question_needs_no_compiler(python):
     assert not loaded.intersection({"numba", "scipy.stats", "matplotlib"})
 
 
+def test_studies_and_their_records_need_no_compiler(python):
+    """Errors and records can be named, and results told, where Numba would be slow to load."""
+    heavy = {"Complexity", "complexity", "simulate"}
+    names = [name for name in furthest.__all__ if name not in heavy]
+    assert {"Study", "Trial", "Measurement", "Status", "Certificate", "AnswerVerdict"} < set(names)
+    assert {"Foresight", "FurthestError", "StoppedError", "ContradictionError"} < set(names)
+    loaded = loaded_by(python, f"import furthest as ft\nfor name in {names}: getattr(ft, name)")
+    assert "furthest.study.study" in loaded
+    assert not loaded.intersection({"numba", "scipy", "matplotlib", "rich", "typer"})
+
+
+def test_every_error_is_public():
+    from furthest import errors
+
+    tree = [each for each in vars(errors).values() if isinstance(each, type)]
+    assert {each.__name__ for each in tree if issubclass(each, Exception)} < set(furthest.__all__)
+
+
 def test_simulating_needs_neither_pictures_nor_statistics(python):
     loaded = loaded_by(
         python,

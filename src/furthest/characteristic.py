@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from furthest import display
 from furthest.kernels.design import Design, solve
 from furthest.problem import Problem
 
@@ -27,20 +28,62 @@ BINDS = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Complexity:
-    """The characteristic times of a problem under one parameter; lower ≤ T ≤ upper is certified."""
+    """The characteristic times of a problem under one parameter; lower ≤ T ≤ upper is certified.
+
+    Attributes:
+        T: T_ε(μ): no strategy needs fewer than T ln(1/δ) measurements on average, as δ → 0.
+        lower: T is at least this.
+        upper: T is at most this.
+        furthest: The furthest answer z_F(μ), the easiest to verify.
+        ties: Answers that share the largest value up to the gap, z_F among them.
+        weights: w_F(μ): where to measure, one share per arm.
+        binding: Answers x whose half-space is closest to μ under w_F.
+        greedy: The answer of largest value, z*(μ).
+        greedy_weights: Where to measure to verify that one.
+        T_greedy: What that costs.
+        T_bai: The same at ε = 0; infinite where the best answer is not unique.
+        seconds: Wall time of the solver.
+    """
 
     T: float
     lower: float
     upper: float
-    furthest: int  # z_F(μ)
-    ties: tuple[int, ...]  # answers that share the largest value up to the gap, z_F among them
-    weights: NDArray[np.float64]  # w_F(μ), one entry per arm
-    binding: tuple[int, ...]  # answers x whose half-space is closest to μ under w_F
-    greedy: int  # z*(μ)
+    furthest: int
+    ties: tuple[int, ...]
+    weights: NDArray[np.float64]
+    binding: tuple[int, ...]
+    greedy: int
     greedy_weights: NDArray[np.float64]
     T_greedy: float
-    T_bai: float  # ε = 0: infinite where the best answer is not unique
+    T_bai: float
     seconds: float
+
+    def __repr__(self) -> str:
+        T, greedy, bai = map(display.figure, (self.T, self.T_greedy, self.T_bai))
+        return (
+            f"Complexity(T = {T}, furthest answer {self.furthest}; "
+            f"T_greedy = {greedy}, greedy answer {self.greedy}; T_bai = {bai})"
+        )
+
+    def _repr_html_(self) -> str:
+        times: list[list[display.Cell]] = [
+            ["T, the furthest answer", f"answer {self.furthest}", self.T],
+            ["T_greedy, the greedy answer", f"answer {self.greedy}", self.T_greedy],
+            ["T_bai, the best answer alone", f"answer {self.greedy}", self.T_bai],
+        ]
+        top = max(float(self.weights.max()), BINDS)
+        order = np.argsort(-self.weights, kind="stable")
+        used = [int(arm) for arm in order if self.weights[arm] > BINDS]
+        weights: list[list[display.Cell]] = [
+            [f"arm {arm}", float(self.weights[arm]), display.Bar(float(self.weights[arm]) / top)]
+            for arm in used[: display.ROWS]
+        ]
+        return display.card(
+            "Complexity",
+            display.line("E[measurements] ≥ T ln(1/δ) for every strategy, as δ → 0", "soft"),
+            display.table(("what is verified", "", "T"), times),
+            display.table(("measured arm", "share", ""), weights, len(used)),
+        )
 
     def measurements(self, delta: float) -> float:
         """T_ε ln(1/δ): no strategy needs fewer on average as δ → 0."""
@@ -64,9 +107,19 @@ class Complexity:
 
 
 def complexity(problem: Problem, mu: ArrayLike, gap: float = GAP) -> Complexity:
-    """T_ε, T_g and T_0 with the furthest answer and its optimal proportions.
+    """What a question costs at best: T_ε, T_g and T_0, the furthest answer, where to measure.
 
-    `gap` is the relative width of the brackets; below 1e-9 rounding prevails.
+    Args:
+        problem: The question.
+        mu: The parameter, one entry per feature.
+        gap: The relative width of the brackets; below 1e-9 rounding prevails.
+
+    Returns:
+        The times with their brackets; see `Complexity`.
+
+    Raises:
+        ParameterError: μ has another shape, entries that are not finite, or, for the
+            multiplicative notion, no answer of positive value.
     """
     started = time.perf_counter()
     near_best = np.flatnonzero(problem.near_best(mu))

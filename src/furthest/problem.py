@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from furthest import display
 from furthest.errors import (
     DuplicateAnswersError,
     EpsilonError,
@@ -40,15 +41,32 @@ MANY_ARMS = 4
 class Problem:
     """Arms that can be measured, answers that can be given, and how good is good enough.
 
+    >>> import furthest as ft
+    >>> ft.Problem([[1, 0], [0, 1], [0.9, 0.3]], eps=0.05, sigma=0.5)
+    Problem(3 arms, 3 answers, d = 2, additive ε = 0.05, σ = 0.5)
+    >>> ft.Problem.options(["A", "B"], eps=0.01, bounds=(0, 1))  # two texts, clicked or not
+    Problem(2 arms, 2 answers, d = 2, additive ε = 0.01, rewards in [0, 1])
+
     A measurement of arm a returns ⟨μ, a⟩ plus σ-sub-Gaussian noise, for an unknown μ. An answer z
     is ε-best if ⟨μ, z⟩ ≥ max⟨μ, x⟩ − ε (additive) or ⟨μ, z⟩ ≥ (1 − ε) max⟨μ, x⟩ (multiplicative,
     for a positive maximum). The answers are the arms unless given.
 
-    σ may be unknown (`sigma=None`): then the noise must be Gaussian. For rewards within `bounds`
-    (a, b), yes/no outcomes with (0, 1) among them, σ = (b − a)/2 is derived, by Hoeffding's lemma.
+    Args:
+        arms: One row of features per arm.
+        answers: One row per answer; by default the arms.
+        eps: How much worse than the best an answer may be: at least 0, below 1 if multiplicative.
+        notion: `additive` or `multiplicative`: whether ε is a difference or a share of the best.
+        sigma: The noise is σ-sub-Gaussian. None if it is unknown: then it must be Gaussian.
+        bounds: Rewards are within (a, b), yes/no outcomes within (0, 1): then σ = (b − a)/2 is
+            derived, by Hoeffding's lemma.
+        arm_names: One text per arm, all different.
+        answer_names: The same for the answers; by default the arms' names.
+        initial: The arms to measure first, whatever is observed; by default each arm once, or a
+            spanning set where there are many.
 
-    `initial` are the arms to measure first, whatever is observed; the default is each arm once, or
-    a spanning set where there are many.
+    Raises:
+        ProblemError: The question makes no sense; which way, says its subclass (`SpanError`,
+            `EpsilonError`, …) and its message.
     """
 
     arms: NDArray[np.float64]
@@ -102,6 +120,26 @@ class Problem:
         self._check_question()
         # The span is checked by translating: a Problem that exists can be worked on.
         object.__setattr__(self, "initial", _initial(self.arms @ self._basis, initial))
+
+    @property
+    def in_words(self) -> str:
+        """The question in one line: `3 arms, 3 answers, d = 2, additive ε = 0.05, σ = 1`."""
+        noise = "σ unknown" if self.sigma is None else f"σ = {self.sigma:g}"
+        if self.bounds is not None:
+            noise = f"rewards in [{self.bounds[0]:g}, {self.bounds[1]:g}]"
+        return (
+            f"{display.count(len(self.arms), 'arm')}, {display.count(len(self.answers), 'answer')},"
+            f" d = {self.arms.shape[1]}, {self.notion} ε = {self.eps:g}, {noise}"
+        )
+
+    def __repr__(self) -> str:
+        return f"Problem({self.in_words})"
+
+    def _repr_html_(self) -> str:
+        parts = [_vector_table("arm", self.arm_names, self.arms)]
+        if not np.array_equal(self.arms, self.answers) or self.arm_names != self.answer_names:
+            parts.append(_vector_table("answer", self.answer_names, self.answers))
+        return display.card("Problem", display.line(self.in_words), *parts)
 
     @classmethod
     def options(cls, names: Sequence[str], **question: Any) -> "Problem":
@@ -365,6 +403,18 @@ def _initial(arms: NDArray[np.float64], given: Sequence[int] | None) -> tuple[in
             "the initial arms do not span the others: no estimate could start from them"
         )
     return chosen
+
+
+def _vector_table(what: str, names: Sequence[str], vectors: NDArray[np.float64]) -> str:
+    """One row per vector; of many features the first."""
+    dimension = vectors.shape[1]
+    left_out = "…" if dimension > display.COLUMNS else ""
+    head = [what, *(f"x{i}" for i in range(min(dimension, display.COLUMNS)))]
+    rows: list[list[display.Cell]] = [
+        [name, *vector[: display.COLUMNS].tolist(), *left_out]
+        for name, vector in zip(names[: display.ROWS], vectors, strict=False)
+    ]
+    return display.table([*head, *left_out], rows, len(names))
 
 
 def _levels(factors: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:

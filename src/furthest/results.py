@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from furthest import display
 from furthest.columns import write_csv, write_parquet
 from furthest.problem import Problem
 from furthest.strategy import Strategy
@@ -57,6 +58,50 @@ class Results:
     def runs(self) -> int:
         """Finished runs; fewer than asked for after an interruption."""
         return int(self.stopping_times.shape[-1])
+
+    def __repr__(self) -> str:
+        lines = [f"Results({display.count(self.runs, 'run')} of {self._rule}"]
+        for row in self.summary():
+            mean, error = display.figure(row.mean), display.figure(_two_digits(row.sem))
+            unstopped = f", {row.unstopped:,} not stopped" if row.unstopped else ""
+            lines.append(
+                f"δ = {row.delta:g}: {mean} ± {error} measurements, "
+                f"{display.count(row.errors, 'error')}{unstopped}"
+            )
+        return "\n  ".join(lines) + ")"
+
+    def _repr_html_(self) -> str:
+        head = ("δ", "mean", "± s.e.", "median", "5 %", "95 %", "errors", "not stopped")
+        rows = [
+            [
+                *(row.delta, row.mean, _two_digits(row.sem), row.median),
+                *(row.q05, row.q95, row.errors, row.unstopped),
+            ]
+            for row in self.summary()
+        ]
+        cut = "interrupted: fewer runs than asked for" if self.interrupted else ""
+        return display.card(
+            f"{display.count(self.runs, 'run')} of {self._rule}",
+            display.line(self.problem.in_words),
+            display.line(self._guarantee, "warning" if self._is_heuristic else "soft"),
+            display.line(cut, "warning"),
+            display.table(head, rows),
+        )
+
+    @property
+    def _rule(self) -> str:
+        """Sampling and stopping rule, and whether the latter is a heuristic."""
+        names = ("sampling", "stopping", "threshold")
+        words = [str(self.strategy[name]) for name in names if self.strategy.get(name)]
+        return ", ".join(words) + (" (heuristic)" if self._is_heuristic else "")
+
+    @property
+    def _guarantee(self) -> str:
+        return str(self.strategy.get("guarantee", ""))
+
+    @property
+    def _is_heuristic(self) -> bool:
+        return bool(self._guarantee) and not self._guarantee.startswith("proven")
 
     def summary(self) -> list[Summary]:
         """One row per confidence level."""
@@ -130,6 +175,11 @@ class Results:
             "interrupted": self.interrupted,
             "results": [_plain(summary) for summary in self.summary()],
         }
+
+
+def _two_digits(error: float) -> float:
+    """More of a standard error are noise."""
+    return float(f"{error:.2g}")
 
 
 def _plain(summary: Summary) -> dict[str, Any]:

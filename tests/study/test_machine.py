@@ -125,8 +125,8 @@ class Machine(RuleBasedStateMachine):
         for study in self.studies:
             found = [(each.id, each.arm, each.value) for each in study.history()]
             assert found == self.order
-            assert {event.trial for event in study.failures()} == self.failed
-            pending = {event.trial for event in study.pending()}
+            assert {failure.id for failure in study.failures()} == self.failed
+            pending = {trial.id for trial in study.pending()}
             assert pending == set(self.asked) - set(self.told) - self.failed
 
     @invariant()

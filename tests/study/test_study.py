@@ -85,6 +85,38 @@ def test_the_same_result_again_changes_nothing(study):
     assert log(study) == before
 
 
+def test_a_trial_serves_as_well_as_its_id(study):
+    first, second, third = study.ask(3)
+    study.tell(first, 0.5)
+    study.tell(first.id, 0.5)
+    study.fail(second, "spilled")
+    (waiting,) = study.pending()
+    study.tell(waiting, 0.25)
+    assert [(each.id, each.value) for each in study.history()] == [
+        (first.id, 0.5),
+        (third.id, 0.25),
+    ]
+    with pytest.raises(StudyError, match=f"trial {first.id!r} has a result"):
+        study.fail(first)
+    elsewhere = ft.Study.create("b", TWO, 0.1, study._storage).ask()
+    with pytest.raises(UnknownStudyError, match=f"unknown trial {elsewhere.id!r}"):
+        study.tell(elsewhere, 1.0)
+    for strange in ([first.id], 3, {}, (first.id, 0, "A")):
+        with pytest.raises(UnknownStudyError, match="what `ask` returned"):
+            study.tell(strange, 1.0)
+
+
+def test_pending_trials_and_failures_have_names(study):
+    first, second = study.ask(2, worker="lab 2")
+    study.fail(second, "spilled")
+    (waiting,), (failure,) = study.pending(), study.failures()
+    asked, _, failed = log(study)[1:]
+    assert waiting == ft.Pending(first.id, first.arm, "A", asked.at, "lab 2")
+    assert failure[:-1] == (second.id, second.arm, "B", failed.at, "spilled")
+    assert type(failure) is ft.Failure
+    assert failure.worker == failed.worker != ""
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -189,7 +221,7 @@ def test_a_late_result_is_welcome(url, monkeypatch):
     study.tell(first.id, 0.5)
     study.tell(again[0].id, 0.25)
     assert [each.value for each in study.history()] == [0.5, 0.25]
-    assert [event.trial for event in study.pending()] == [again[1].id]
+    assert [trial.id for trial in study.pending()] == [again[1].id]
     study.close()
 
 
@@ -244,6 +276,63 @@ def test_neither_can_delta_nor_the_strategy(study):
         ft.Study.create("a", TWO, 0.1, study._storage)
     same = ft.Study.create("a", TWO, 0.1, study._storage, exist_ok=True)
     assert same.settings.tag == study.settings.tag
+    # JSON knows no tuples: still the same strategy.
+    fixed = ft.Strategy("fixed", options={"weights": (0.5, 0.5)})
+    for _ in range(2):
+        ft.Study.create("b", TWO, 0.1, study._storage, strategy=fixed, exist_ok=True)
+
+
+def test_only_deciding_makes_the_strategy(study, monkeypatch):
+    """Its checks may load compiled code, for which nobody who tells a result should wait."""
+    trial = study.ask()
+
+    def refuse(self):
+        raise AssertionError("made")
+
+    monkeypatch.setattr(ft.Strategy, "__post_init__", refuse)
+    again = ft.Study.load("a", study._storage)
+    again.tell(trial, 0.5)
+    again.add("B", 0.25)
+    again.fail(study.ask())
+    assert len(again.history()) == 2
+    assert again.pending() == []
+    assert "2 measured" in repr(again)
+    with pytest.raises(AssertionError, match="made"):
+        again.ask()
+    monkeypatch.undo()
+    assert again.strategy is again.strategy
+    assert again.strategy == study.strategy
+
+
+def test_a_study_shows_itself_without_its_storage(tmp_path):
+    url = f"sqlite:///{tmp_path}/gone.db"
+    study = ft.Study.create("a <b>", TWO, 0.1, url)
+    study.add("A", 0.5)
+    study.close()
+    for file in tmp_path.iterdir():
+        file.unlink()
+    tmp_path.rmdir()
+    with pytest.raises(ft.FurthestError, match="no folder"):
+        study.history()
+    assert repr(study) == (
+        "Study('a <b>', 2 arms, 2 answers, d = 2, additive ε = 0.5, σ = 1, δ = 0.1; "
+        "1 measured, 0 open, 0 failed)"
+    )
+    assert "a &lt;b&gt;" in study._repr_html_()
+    assert "_compiled" not in vars(study)
+
+
+def test_a_study_shows_what_it_knows(sqlite_url):
+    study = ft.Study.create("a", TWO, 0.1, sqlite_url)
+    study.ask(2)
+    study.add("A", 0.5)
+    study.add("A", 1.0)
+    assert "2 measured, 2 open, 0 failed" in repr(study)
+    assert "0.75" in study._repr_html_()
+    run(study, Lab(TWO, TWO_MU))
+    assert "the answer is" not in repr(study)  # nobody has looked
+    assert study.certificate().answer_name == "A"
+    assert repr(study).endswith("; the answer is 'A')")
 
 
 def test_bad_settings_are_refused_before_anything_is_written(url):
@@ -258,9 +347,12 @@ def test_bad_settings_are_refused_before_anything_is_written(url):
         ({"strategy": ft.Strategy(options={"bound": object()})}, StrategyError),
         ({"strategy": ft.Strategy(ft.Strategy().rule)}, StrategyError),
         ({"strategy": ft.Strategy("fixed")}, StrategyError),
+        ({"strategy": "lebai"}, StrategyError),
     ):
         with pytest.raises(error):
             ft.Study.create("a", TWO, storage=url, **arguments)
+    with pytest.raises(InputError, match=r"furthest\.Problem, not \[\[1, 0\]"):
+        ft.Study.create("a", [[1, 0], [0, 1]], storage=url)
     for name in ("", " ", "a\nb", None, 3, "x" * 201):
         with pytest.raises(StudyError, match="name"):
             ft.Study.create(name, TWO, storage=url)

@@ -79,7 +79,7 @@ def test_the_environment_tells_more(endless, script):
 )
 def test_failures_are_failures(code, reason, endless, script):
     Runner(endless, script(code), timeout=0.3 if "sleep" in code else None).run(1, quiet)
-    assert [event.data for event in endless.failures()] == [reason]
+    assert [failure.reason for failure in endless.failures()] == [reason]
     assert endless.history() == []
 
 
@@ -130,7 +130,7 @@ def test_what_is_no_longer_needed_is_stopped(sqlite_url, script):
     thread.join(timeout=30)
     assert not thread.is_alive()
     assert study.status().state == "stopped"
-    reasons = {event.data for event in study.failures()}
+    reasons = {failure.reason for failure in study.failures()}
     assert reasons <= {"no longer needed: the study had stopped"}
 
 

@@ -17,8 +17,7 @@ from furthest.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from furthest.study.certificate import Status
-    from furthest.study.foresight import Foresight
+    from furthest.study.records import Foresight, Status
     from furthest.study.study import Study
 
 Name = Annotated[str, typer.Argument(help="The study's name.", show_default=False)]
@@ -95,7 +94,9 @@ def ask(
     with o.compilation("study"):
         trials = study.ask(n, worker=worker)
     if json:
-        _print([trial._asdict() for trial in trials])
+        from furthest.study import documents
+
+        _print(documents.asked(trials))
     else:
         for trial in trials:
             print(*trial, sep="\t")
@@ -152,49 +153,34 @@ def show(
 ) -> None:
     """Where a study stands; its certificate, once it has stopped."""
     study = _load(name, storage)
+    if json:
+        from furthest.study import documents
+
+        with o.compilation("study"):
+            data = documents.shown(study, foresight=foresight)
+        _print(data)
+        return
     with o.compilation("study"):
         status = study.status()
         future = study.foresight() if foresight else None
-    if json:
-        data = status.to_dict()
-        data["trials"] = [_pending(event) for event in study.pending()]
-        if foresight:
-            data["foresight"] = future.to_dict() if future else None
-        _print(data)
-    else:
-        _show(study, status, future, foresight)
+    _show(study, status, future, foresight)
 
 
 @app.command("list")
 def list_studies(storage: Storage = DEFAULT, json: o.Json = False) -> None:
     """All studies of a storage."""
+    from furthest.study import documents
     from furthest.study.storage import open_storage
-    from furthest.study.study import Study
 
-    place = open_storage(storage)
-    rows = []
-    for name in place.studies():
-        study = Study.load(name, place)
-        problem = study.problem
-        rows.append(
-            {
-                "name": name,
-                "eps": problem.eps,
-                "notion": problem.notion,
-                "delta": study.delta,
-                "arms": len(problem.arms),
-                "measurements": len(study.history()),
-                "pending": len(study.pending()),
-            }
-        )
+    data = documents.listed(open_storage(storage))
     if json:
-        _print({"studies": rows})
+        _print(data)
         return
     from rich.console import Console
     from rich.table import Table
 
     table = Table("study", "ε", "δ", "arms", "measurements", "pending")
-    for row in rows:
+    for row in data["studies"]:
         table.add_row(
             str(row["name"]),
             f"{row['eps']:g} {row['notion']}",
@@ -235,9 +221,9 @@ def _archived(study: "Study", kind: str) -> str:
             from furthest.study.page import page
 
             return page(study)
-        from furthest.study import archive
+        from furthest.study import documents
 
-        return _encode(archive.to_dict(study)) + "\n"
+        return _encode(documents.exported(study)) + "\n"
 
 
 @app.command()
@@ -253,7 +239,7 @@ def verify(
     json: o.Json = False,
 ) -> None:
     """Make every decision again from the log alone, and the certificate with it."""
-    from furthest.study import archive
+    from furthest.study import archive, documents
 
     with o.compilation("study"):
         from furthest.study.certificate import verify as check
@@ -266,14 +252,8 @@ def verify(
             claimed = claimed.get("certificate", claimed) if claimed else None
             found = check(name, _load(name, storage).events(), claimed)
     proof = found.certificate
-    data = {
-        "verified": True,
-        "state": found.state,
-        "measurements": found.measurements,
-        "certificate": proof.to_dict() if proof else None,
-    }
     text = proof.guarantee if proof else f"{found.measurements} results, not stopped yet"
-    _say(data, f"verified: {text}", json)
+    _say(documents.verified(found), f"verified: {text}", json)
 
 
 @app.command()
@@ -361,10 +341,6 @@ def _print(data: Any) -> None:
 
 def _say(data: Any, text: str, json: bool) -> None:
     print(_encode(data) if json else text)
-
-
-def _pending(event: Any) -> dict[str, Any]:
-    return {"id": event.trial, "arm": event.arm, "at": event.at, "worker": event.worker}
 
 
 @contextmanager

@@ -1,41 +1,15 @@
-"""A study as one file: everything that is known about it, and its log, to verify it anywhere."""
+"""Exported studies: the results as a table, and a log in a file, to verify it anywhere."""
 
 import csv
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from furthest.errors import FileError, VerificationError
-from furthest.study.events import Event, problem_data
+from furthest.study.events import Event
+from furthest.study.records import Status
 from furthest.study.study import Study
-
-if TYPE_CHECKING:
-    from furthest.study.certificate import Status
-
-
-def to_dict(study: Study) -> dict[str, Any]:
-    """What `furthest study export --json` prints."""
-    settings, status = study.settings, study.status()
-    return {
-        "name": study.name,
-        "problem": problem_data(settings.problem),
-        "delta": settings.delta,
-        "strategy": settings.strategy.describe(),
-        "seed": settings.seed,
-        "lease": settings.lease,
-        "state": status.state,
-        "answer": status.answer,
-        "measurements": [each._asdict() for each in study.history()],
-        "failed": [_trial(event) | {"reason": event.data} for event in study.failures()],
-        "pending": [_trial(event) for event in study.pending()],
-        "certificate": status.certificate.to_dict() if status.certificate else None,
-        "log": [list(event) for event in study.events()],
-    }
-
-
-def _trial(event: Event) -> dict[str, Any]:
-    return {"id": event.trial, "arm": event.arm, "at": event.at, "worker": event.worker}
 
 
 def to_csv(study: Study) -> str:
@@ -47,7 +21,7 @@ def to_csv(study: Study) -> str:
     return out.getvalue()
 
 
-def verify_file(path: Path) -> "Status":
+def verify_file(path: Path) -> Status:
     """Verify an exported study from its log alone, and the certificate in the file with it."""
     from furthest.study.certificate import verify
 

@@ -7,17 +7,16 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from furthest import __version__
 from furthest.errors import VerificationError
 from furthest.residuals import check
 from furthest.study.events import Event, Settings, columns, problem_data
 from furthest.study.fold import Fold
 from furthest.study.ledger import Ledger
+from furthest.study.records import AnswerVerdict, Certificate, Status
 from furthest.study.verdict import PROVEN, score, verdicts
 
 RUNNING = "running"
@@ -28,76 +27,6 @@ WORDS = {"guarantee", "meaning", "warnings", "strategy"}
 
 # Figures of a certificate from another processor may differ in their last digits.
 ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What is known about one answer."""
-
-    answer: int
-    name: str
-    estimate: float  # of its value, by least squares
-    within_eps: bool  # of the best, by the estimates
-    verdict: str  # proven (within ε of the best), possible, or ruled out
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """Everything that a stopped study hands over. Later events do not change it."""
-
-    study: str
-    answer: int
-    answer_name: str
-    statistic: float
-    threshold: float
-    meaning: str  # of the statistic
-    delta: float
-    guarantee: str
-    proven: bool
-    contenders: tuple[int, ...]  # every answer that is proven to be within ε of the best
-    verdicts: tuple[Verdict, ...]
-    measurements: int
-    pulls: tuple[int, ...]  # per arm
-    failed: int
-    warnings: tuple[str, ...]
-    strategy: Mapping[str, Any]
-    problem: Mapping[str, Any]
-    created_at: float
-    stopped_at: float  # when the last result that counts was told
-    log_events: int  # the certificate rests on so many events …
-    log_digest: str  # … with this SHA-256
-    version: str = __version__
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
-        return json.loads(json.dumps(asdict(self)))  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True)
-class Status:
-    """Where a study stands."""
-
-    name: str
-    state: str  # running or stopped
-    answer: int | None  # of the certificate; before, the current candidate without any guarantee
-    answer_name: str | None
-    statistic: float | None  # None until the initial design is complete
-    threshold: float | None
-    measurements: int  # results told
-    waiting: int  # of them, those that wait for the initial design
-    pending: int
-    failed: int
-    pulls: tuple[int, ...]  # results told per arm
-    guarantee: str
-    verdicts: tuple[Verdict, ...]  # none until the initial design is complete
-    warnings: tuple[str, ...]
-    certificate: Certificate | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
-        data = asdict(self)
-        data["certificate"] = self.certificate.to_dict() if self.certificate else None
-        return data
 
 
 def status(name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate | None) -> Status:
@@ -164,12 +93,12 @@ def certificate(name: str, ledger: Ledger, fold: Fold, log: Sequence[Event]) -> 
     )
 
 
-def _verdicts(settings: Settings, fold: Fold) -> tuple[Verdict, ...]:
+def _verdicts(settings: Settings, fold: Fold) -> tuple[AnswerVerdict, ...]:
     values = fold.state.evidence.values
     near_best = values - fold.task.c * values.max() + fold.task.e >= 0
     names = settings.problem.answer_names
     return tuple(
-        Verdict(z, names[z], float(values[z] * fold.unit), bool(near_best[z]), verdict)
+        AnswerVerdict(z, names[z], float(values[z] * fold.unit), bool(near_best[z]), verdict)
         for z, verdict in enumerate(verdicts(fold))
     )
 

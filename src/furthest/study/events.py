@@ -5,13 +5,14 @@
 | created | data: the settings as JSON, worker     | the question; always and only the first   |
 | asked   | trial, arm, worker                     | this arm is to be measured                |
 | told    | trial, arm, value                      | the result                                |
-| failed  | trial, arm, data: the reason           | there will be none                        |
+| failed  | trial, arm, data: the reason, worker   | there will be none                        |
 | added   | trial, arm, value, worker              | a result that nobody asked for            |
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,11 +33,22 @@ ADDED = "added"
 
 
 class Event(NamedTuple):
-    """One line of the log."""
+    """One line of the log; which fields a kind has stands at the top of this module.
 
-    seq: int  # from 1, without gaps
+    Attributes:
+        seq: Its number, from 1, without gaps.
+        kind: `created`, `asked`, `told`, `failed` or `added`.
+        at: When, in seconds since 1970.
+        trial: The trial's id.
+        arm: The number of the arm.
+        value: The result.
+        data: The settings as JSON, or the reason of a failure.
+        worker: Who was to measure, or who wrote this.
+    """
+
+    seq: int
     kind: str
-    at: float  # seconds since 1970
+    at: float
     trial: str = ""
     arm: int | None = None
     value: float | None = None
@@ -55,17 +67,26 @@ class Settings:
     """The question, fixed for ever when the study is created."""
 
     problem: Problem
-    strategy: Strategy
+    chosen: Strategy | Mapping[str, Any]  # the strategy, or the words it is made from
     delta: float
     seed: int
     lease: float  # seconds after which an ask is no longer waited for
     tag: str  # in front of every trial's number: ids of two studies never meet
 
+    @cached_property
+    def strategy(self) -> Strategy:
+        """What decides. Made when first asked for: its checks may load compiled code."""
+        if isinstance(self.chosen, Strategy):
+            return self.chosen
+        words = dict(self.chosen)
+        words["threshold"] = words["threshold"] or None  # logs have "" where there is none
+        return Strategy(**words)
+
     def encode(self) -> str:
         """As the text of the created event."""
         strategy = self.strategy.describe()
         del strategy["guarantee"]
-        strategy["threshold"] = strategy["threshold"] or ""  # as all logs have it
+        strategy["threshold"] = strategy["threshold"] or ""
         return json.dumps(
             {
                 "version": LOG_VERSION,
@@ -89,7 +110,7 @@ class Settings:
             )
         return cls(
             problem=Problem(**data["problem"]),
-            strategy=Strategy(**data["strategy"] | {"threshold": data["strategy"]["threshold"] or None}),
+            chosen=data["strategy"],
             delta=data["delta"],
             seed=data["seed"],
             lease=data["lease"],
@@ -112,9 +133,14 @@ class Settings:
             for name in ("arms", "answers", "arm_names", "answer_names", "bounds", "initial")
             if not np.array_equal(getattr(self.problem, name), getattr(other.problem, name))
         ]
-        if self.strategy.describe() != other.strategy.describe():
+        if _words(self.strategy) != _words(other.strategy):
             found.append("the strategy is another")
         return found
+
+
+def _words(strategy: Strategy) -> str:
+    """Tuples and lists are the same to a log."""
+    return json.dumps(strategy.describe(), sort_keys=True)
 
 
 def _sigma(problem: Problem) -> str:
@@ -130,7 +156,7 @@ def problem_data(problem: Problem) -> dict[str, Any]:
         "eps": problem.eps,
         "notion": problem.notion,
         "sigma": problem.sigma,
-        "bounds": problem.bounds,
+        "bounds": None if problem.bounds is None else list(problem.bounds),
         "arm_names": list(problem.arm_names),
         "answer_names": list(problem.answer_names),
         "initial": list(problem.initial),
@@ -143,6 +169,8 @@ def _rows(matrix: NDArray[np.float64]) -> Any:
 
 def storable(strategy: Strategy) -> Strategy:
     """The strategy as another process can read it back from the log."""
+    if not isinstance(strategy, Strategy):
+        raise StrategyError(f"a study's strategy must be a furthest.Strategy, not {strategy!r}")
     try:
         json.dumps([dict(strategy.options), dict(strategy.stopping_options)])
     except TypeError:

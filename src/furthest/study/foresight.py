@@ -6,7 +6,6 @@ the state in which the study is.
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,30 +17,13 @@ from furthest.engine import simulated
 from furthest.kernels.evidence import Clock
 from furthest.study.events import Event, Settings, columns
 from furthest.study.fold import Fold, copied
+from furthest.study.records import Foresight
 
 # A future longer than this is given up.
 HORIZON = 50_000
 
 # Compiled code cannot be interrupted: return to Python this often.
 SLICE = 10_000
-
-
-@dataclass(frozen=True)
-class Foresight:
-    """Measurements still needed. A figure of `horizon` means at least that many."""
-
-    median: float
-    low: float  # 5 % of the futures need fewer
-    high: float  # 5 % need more
-    draws: int
-    unfinished: int  # futures given up at the horizon
-    horizon: int
-    measurements: int  # taken in so far
-    limit: float | None  # T_ε ln(1/δ) in all, if μ is as estimated
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
-        return asdict(self)
 
 
 def foresee(

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from furthest import __version__
-from furthest.study.certificate import Status, Verdict
+from furthest.study.records import AnswerVerdict, Status
 from furthest.study.study import Study
 
 # More rows than this fit on no page; the best answers and the most measured arms are shown.
@@ -108,7 +108,7 @@ def _gauge(status: Status) -> str:
     )
 
 
-def _answers(verdicts: Sequence[Verdict]) -> str:
+def _answers(verdicts: Sequence[AnswerVerdict]) -> str:
     if not verdicts:
         return ""
     words = {

@@ -16,10 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from furthest.errors import FurthestError, InputError, StoppedError, StorageError
-from furthest.study.study import Study, Trial
+from furthest.study.records import Trial
+from furthest.study.study import Study
 
 # So many failures in a row are no accident.
-PATIENCE = 10
+FAILURES_IN_A_ROW = 10
 
 # Seconds before a result that could not be written is tried again.
 PAUSES = (0.1, 0.5, 2.0, 10.0)
@@ -29,8 +30,8 @@ INTERRUPTED = "interrupted by the user"
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What one trial came to."""
+class Reading:
+    """What one run of the command came to: a number, or why there is none."""
 
     value: float | None
     reason: str = ""
@@ -63,7 +64,7 @@ class Runner:
 
         `report` is called after every trial.
         """
-        done, running = 0, dict[Future[Outcome], Trial]()
+        done, running = 0, dict[Future[Reading], Trial]()
         with ThreadPoolExecutor(self._jobs) as pool:
             try:
                 wanted = math.inf if limit is None else limit
@@ -82,7 +83,7 @@ class Runner:
                 self._halt()
                 for trial in running.values():
                     with suppress(FurthestError):
-                        self._study.fail(trial.id, INTERRUPTED)
+                        self._study.fail(trial, INTERRUPTED)
                 raise
 
     def _ask(self, count: int) -> list[Trial]:
@@ -94,39 +95,39 @@ class Runner:
             self._halt()
             return []
 
-    def _note(self, trial: Trial, outcome: Outcome) -> None:
-        """Write the outcome down; a storage in trouble is given time."""
+    def _note(self, trial: Trial, reading: Reading) -> None:
+        """Write the reading down; a storage in trouble is given time."""
         for pause in (*PAUSES, None):
             try:
-                if outcome.value is None:
-                    self._study.fail(trial.id, outcome.reason)
+                if reading.value is None:
+                    self._study.fail(trial, reading.reason)
                 else:
-                    self._study.tell(trial.id, outcome.value)
+                    self._study.tell(trial, reading.value)
                 break
             except StorageError:
                 if pause is None:
                     raise
                 time.sleep(pause)
-        failed = outcome.value is None and not self._halted.is_set()
+        failed = reading.value is None and not self._halted.is_set()
         self._in_a_row = self._in_a_row + 1 if failed else 0
-        if self._in_a_row == PATIENCE:
+        if self._in_a_row == FAILURES_IN_A_ROW:
             raise FurthestError(
-                f"{PATIENCE} measurements in a row failed, the last ({trial.name}) because it "
-                f"{outcome.reason}"
+                f"{FAILURES_IN_A_ROW} measurements in a row failed, the last ({trial.name}) "
+                f"because it {reading.reason}"
             )
 
-    def _measure(self, trial: Trial) -> Outcome:
+    def _measure(self, trial: Trial) -> Reading:
         """Run the command, again if it fails."""
-        outcome = Outcome(None, NOT_NEEDED)
+        reading = Reading(None, NOT_NEEDED)
         for _ in range(self._retries + 1):
             if self._halted.is_set():
                 break
-            outcome = self._run_command(trial)
-            if outcome.value is not None:
+            reading = self._run_command(trial)
+            if reading.value is not None:
                 break
-        return Outcome(None, NOT_NEEDED) if self._halted.is_set() else outcome
+        return Reading(None, NOT_NEEDED) if self._halted.is_set() else reading
 
-    def _run_command(self, trial: Trial) -> Outcome:
+    def _run_command(self, trial: Trial) -> Reading:
         try:
             child = subprocess.Popen(  # noqa: S603
                 _filled(self._words, trial),
@@ -137,20 +138,20 @@ class Runner:
                 start_new_session=True,  # so that its children can be stopped with it
             )
         except OSError as error:
-            return Outcome(None, f"could not be started: {error}")
+            return Reading(None, f"could not be started: {error}")
         self._children.add(child)
         try:
             out, _ = child.communicate(timeout=self._timeout)
         except subprocess.TimeoutExpired:
             _kill(child)
-            return Outcome(None, f"took longer than {self._timeout:g} s")
+            return Reading(None, f"took longer than {self._timeout:g} s")
         except UnicodeDecodeError:
             _kill(child)
-            return Outcome(None, "printed no text")
+            return Reading(None, "printed no text")
         finally:
             self._children.discard(child)
         if child.returncode != 0:
-            return Outcome(None, f"ended with code {child.returncode}")
+            return Reading(None, f"ended with code {child.returncode}")
         return _number(out)
 
     def _halt(self) -> None:
@@ -180,16 +181,16 @@ def _environment(study: str, trial: Trial) -> Mapping[str, str]:
     }
 
 
-def _number(out: str) -> Outcome:
+def _number(out: str) -> Reading:
     lines = out.split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     try:
         value = float(last)
     except ValueError:
-        return Outcome(None, f"printed {last[:60]!r}, not a number")
+        return Reading(None, f"printed {last[:60]!r}, not a number")
     if not math.isfinite(value):
-        return Outcome(None, f"printed {last!r}, not a finite number")
-    return Outcome(value)
+        return Reading(None, f"printed {last!r}, not a finite number")
+    return Reading(value)
 
 
 def _kill(child: subprocess.Popen[str]) -> None:

@@ -8,8 +8,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, overload
 
+import numpy as np
+
+from furthest import display
 from furthest.errors import (
     ChangeError,
     InputError,
@@ -32,12 +35,19 @@ from furthest.study.events import (
     storable,
 )
 from furthest.study.ledger import Ledger, check_name
+from furthest.study.records import (
+    Certificate,
+    Failure,
+    Foresight,
+    Measurement,
+    Pending,
+    Status,
+    Trial,
+)
 from furthest.study.storage import Storage, open_storage
 
 if TYPE_CHECKING:
-    from furthest.study.certificate import Certificate, Status
     from furthest.study.fold import Fold
-    from furthest.study.foresight import Foresight
 
 DEFAULT_STORAGE = "sqlite:///furthest.db"
 DAY = 86_400.0
@@ -46,27 +56,40 @@ DAY = 86_400.0
 MOST_TRIALS = 10_000
 
 
-class Trial(NamedTuple):
-    """One measurement to make."""
-
-    id: str
-    arm: int
-    name: str
-
-
-class Measurement(NamedTuple):
-    """One result, as told."""
-
-    id: str
-    arm: int
-    name: str
-    value: float
-    at: float  # seconds since 1970
-    asked: bool
-
-
 class Study:
-    """A live study. Any number of processes may have the same one open."""
+    """A live study: it says what to measure next, takes the results, and stops with a proof.
+
+    >>> import furthest as ft
+    >>> problem = ft.Problem.options(["A", "B", "C"], eps=0.1, sigma=0.5)
+    >>> study = ft.Study.create("paint", problem, delta=0.05, storage="sqlite:///paint.db")
+    >>> trial = study.ask()
+    >>> trial.arm, trial.name
+    (0, 'A')
+    >>> study.tell(trial, 0.9)
+
+    Several may be measured in parallel. The loop ends when the study has its answer:
+
+    >>> quality = {"A": 0.9, "B": 0.1, "C": 0.4}  # in place of a measurement
+    >>> while study.status().state == "running":
+    ...     for trial in study.ask(n=2):
+    ...         study.tell(trial, quality[trial.name])
+    >>> study.certificate().answer_name
+    'A'
+    >>> study.certificate().guarantee.partition(",")[0]
+    'with probability at least 95 %'
+
+    Any process may open it again, on any machine that reaches the storage:
+
+    >>> ft.Study.load("paint", "sqlite:///paint.db").status().state
+    'stopped'
+
+    The log is the study: every ask, result and failure is one event, and what is shown follows from
+    the events alone. Any number of threads and processes may work on one study. What a call wrote
+    when it returned survives the end of the process. What is refused changes nothing.
+
+    Every method that reads or writes the log may raise `StorageError` (the storage did not do it;
+    try again) and `UnknownStudyError` (somebody has deleted the study).
+    """
 
     def __init__(self, name: str, key: int, storage: Storage, events: Sequence[Event]) -> None:
         self._name = name
@@ -75,6 +98,45 @@ class Study:
         self._turn = threading.RLock()
         self._proof: Certificate | None = None
         self._ledger = Ledger.resume(events)
+
+    def __repr__(self) -> str:
+        """By what this process knows: no storage is read and nothing compiled."""
+        ledger = self._ledger
+        return (
+            f"Study({self._name!r}, {self.problem.in_words}, δ = {self.delta:g}; "
+            f"{len(ledger.measured):,} measured, {len(ledger.open):,} open, "
+            f"{len(ledger.failed):,} failed{self._end})"
+        )
+
+    def _repr_html_(self) -> str:
+        problem, ledger = self.problem, self._ledger
+        arms, values = columns(ledger.measured[:])
+        counts = np.bincount(arms, minlength=len(problem.arms))
+        sums = np.bincount(arms, values, minlength=len(problem.arms))
+        order = np.argsort(-counts, kind="stable")[: display.ROWS]
+        rows: list[list[display.Cell]] = [
+            [
+                problem.arm_names[arm],
+                int(counts[arm]),
+                float(sums[arm] / counts[arm]) if counts[arm] else None,
+                display.Bar(counts[arm] / max(1, counts.max())),
+            ]
+            for arm in order
+        ]
+        return display.card(
+            f"{self._name}{self._end}",
+            display.line(f"{problem.in_words}, δ = {self.delta:g}"),
+            display.line(
+                f"{len(arms):,} measured, {len(ledger.open):,} open, {len(ledger.failed):,} failed",
+                "soft",
+            ),
+            display.table(("arm", "measured", "mean", ""), rows, len(counts)),
+        )
+
+    @property
+    def _end(self) -> str:
+        """How it ended, if this process has seen the proof."""
+        return f"; the answer is {self._proof.answer_name!r}" if self._proof else ""
 
     @classmethod
     def create(
@@ -89,9 +151,29 @@ class Study:
         lease: float = DAY,
         exist_ok: bool = False,
     ) -> "Study":
-        """Begin a study. With `exist_ok` one of the same name and question is opened instead.
+        """Begin a study. What is asked can never be changed: that would void the guarantee.
 
-        After `lease` seconds an ask is no longer waited for; its result is still welcome.
+        Args:
+            name: A short text, unique in its storage.
+            problem: What can be measured, what can be answered, and how good is good enough.
+            delta: The allowed probability of a wrong answer.
+            storage: `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`; by default the variable
+                FURTHEST_STORAGE of the environment, or else the file furthest.db.
+            strategy: What decides; by default LεBAI with the stopping rule top-wrong.
+            seed: For strategies that draw at random.
+            lease: Seconds after which an ask is no longer waited for, and its arm may be asked
+                again. A result that comes later is still welcome.
+            exist_ok: Open the study of this name instead, if there is one with the same question.
+
+        Returns:
+            The study, which waits for its first `ask` or `add`.
+
+        Raises:
+            StudyError: There is a study of this name already, or the name is not fit for use.
+            ChangeError: With `exist_ok`: that study asks another question.
+            StrategyError: The strategy does not fit the problem, or could not be read back.
+            InputError: δ, seed or lease out of range, or not a Problem.
+            StorageError: The storage did not do it; nothing was created.
         """
         settings = _settings(problem, delta, strategy, seed, lease)
         place = _storage(storage)
@@ -108,7 +190,19 @@ class Study:
 
     @classmethod
     def load(cls, name: str, storage: str | Storage | None = None) -> "Study":
-        """Open a study that exists."""
+        """Open a study that exists.
+
+        Args:
+            name: The study's name.
+            storage: Where it is kept, as for `create`.
+
+        Returns:
+            The study as it stands.
+
+        Raises:
+            UnknownStudyError: There is none of this name; the nearest one is named.
+            StorageError: The storage cannot be read, or was written by a newer furthest.
+        """
         place = _storage(storage)
         known = place.studies()
         if name not in known:
@@ -117,17 +211,14 @@ class Study:
 
     @classmethod
     def _same(cls, study: "Study", settings: Settings) -> "Study":
-        study.check_question(settings)
-        return study
-
-    def check_question(self, other: Settings) -> None:
-        """Refuse settings other than those the study was created with."""
-        differences = self.settings.differences(other)
+        """The study, unless it asks something else."""
+        differences = study.settings.differences(settings)
         if differences:
             raise ChangeError(
-                f"in the study {self._name!r} {'; '.join(differences)}: a change midway would void "
+                f"in the study {study.name!r} {'; '.join(differences)}: a change midway would void "
                 "the guarantee; create another study"
             )
+        return study
 
     @property
     def name(self) -> str:
@@ -161,7 +252,22 @@ class Study:
     def ask(self, n: int, *, worker: str | None = None) -> list[Trial]: ...
 
     def ask(self, n: int | None = None, *, worker: str | None = None) -> Trial | list[Trial]:
-        """The next measurement to make, or `n` of them to make in parallel."""
+        """What to measure next.
+
+        What is pending counts: the next arm is chosen as if every pending trial had turned out as
+        predicted, so ten workers get what one would have measured in ten rounds of no surprise.
+
+        Args:
+            n: How many trials, to measure in parallel; without it one.
+            worker: Who will measure them, for `pending`; by default host and process.
+
+        Returns:
+            One `Trial`, or a list of `n`.
+
+        Raises:
+            StoppedError: The study has its answer: see `certificate`.
+            InputError: `n` is no sensible number of trials.
+        """
         count = 1 if n is None else n
         if not isinstance(count, int) or not 1 <= count <= MOST_TRIALS:
             raise InputError(f"ask for 1 to {MOST_TRIALS} trials at a time, not {n!r}")
@@ -182,36 +288,71 @@ class Study:
                 for seq, arm in enumerate(fold.suggest(pending, count), first)
             ]
             new.extend(asked)
-        trials = [self._trial(event) for event in asked]
+        trials = [Trial(event.trial, *self._arm(event)) for event in asked]
         return trials[0] if n is None else trials
 
-    def tell(self, trial: str, value: float) -> None:
+    def tell(self, trial: Trial | Pending | str, value: float) -> None:
         """The result of a trial. Once this returns the result is safe.
 
-        The same result again changes nothing; another one is refused. A late result is welcome.
+        The same result again changes nothing. A late result is welcome, even after the study has
+        stopped; then it goes to the log and the certificate stays as it is.
+
+        Args:
+            trial: What `ask` returned, or its id.
+            value: A finite number, within the problem's bounds if it has any.
+
+        Raises:
+            ValueRefusedError: The value is not such a number.
+            UnknownStudyError: There is no such trial; the nearest id is named.
+            ContradictionError: The trial has another result already, or was reported as failed.
         """
-        number = self._ledger.value(value)
+        own_id, number = _id(trial), self._ledger.value(value)
         with self._writing() as new:
-            asked = self._ledger.trial(trial)
+            asked = self._ledger.trial(own_id)
             if not self._ledger.is_told_again(asked.trial, number):
                 new.append(self._event(TOLD, asked.trial, asked.arm, number))
 
-    def fail(self, trial: str, reason: str = "") -> None:
-        """There will be no result for this trial. Whether it fails must not depend on the value."""
+    def fail(self, trial: Trial | Pending | str, reason: str = "") -> None:
+        """There will be no result for this trial; its arm may be asked again.
+
+        Whether a trial fails must not depend on what its value would have been: dropping the
+        bad-looking results voids the guarantee. The same trial again changes nothing.
+
+        Args:
+            trial: What `ask` returned, or its id.
+            reason: Why, in your words.
+
+        Raises:
+            UnknownStudyError: There is no such trial; the nearest id is named.
+            StudyError: The trial has a result already, or the reason is not a text.
+        """
+        own_id = _id(trial)
         if not isinstance(reason, str):
             raise StudyError(f"a reason must be a text, not {reason!r}")
         with self._writing() as new:
-            asked = self._ledger.trial(trial)
+            asked = self._ledger.trial(own_id)
             known = self._ledger.results.get(asked.trial)
             if known is not None:
-                raise StudyError(f"trial {trial!r} has a result already, {known.value!r}")
+                raise StudyError(f"trial {own_id!r} has a result already, {known.value!r}")
             if asked.trial not in self._ledger.failed:
-                new.append(self._event(FAILED, asked.trial, asked.arm, data=reason))
+                new.append(self._event(FAILED, asked.trial, asked.arm, data=reason, worker=_me()))
 
     def add(self, arm: int | str, value: float, id: str | None = None) -> str:  # noqa: A002
-        """A measurement that was never asked for; returns its id.
+        """A measurement that was never asked for, such as one from last week.
 
-        With an `id` of yours the call may be repeated: the same measurement is added once.
+        Args:
+            arm: The arm's number or name.
+            value: A finite number, within the problem's bounds if it has any.
+            id: An id of yours. With it the call may be repeated: the measurement is added once.
+
+        Returns:
+            The measurement's id.
+
+        Raises:
+            ValueRefusedError: The value is not such a number.
+            UnknownStudyError: There is no such arm; the nearest name is named.
+            ContradictionError: The id has another result already, or was reported as failed.
+            StudyError: The id was of another arm before, or is not fit for use.
         """
         ledger = self._ledger
         number, own_arm = ledger.value(value), ledger.arm(arm)
@@ -224,8 +365,14 @@ class Study:
                 raise StudyError(f"measurement {trial!r} was of arm {before!r} before")
         return trial
 
-    def status(self) -> "Status":
-        """Where the study stands now."""
+    def status(self) -> Status:
+        """Where the study stands now, by all that anybody has told.
+
+        Returns:
+            State, answer, statistic against threshold, counts, a verdict on each answer, warnings,
+            and the certificate once the study has stopped. An answer before that is the current
+            candidate and has no guarantee.
+        """
         from furthest.study.certificate import certificate, status
 
         with self._turn:
@@ -234,12 +381,28 @@ class Study:
                 self._proof = certificate(self._name, self._ledger, self._fold, self.events())
             return status(self._name, self._ledger, self._fold, time.time(), self._proof)
 
-    def certificate(self) -> "Certificate | None":
-        """The proof, once the study has stopped."""
+    def certificate(self) -> Certificate | None:
+        """The proof, once the study has stopped.
+
+        Returns:
+            The certificate, the same in every process and for ever; None while the study runs.
+        """
         return self.status().certificate
 
-    def foresight(self, draws: int = 100, seed: int = 0) -> "Foresight | None":
-        """How many more measurements are to be expected; None before the initial design is done."""
+    def foresight(self, draws: int = 100, seed: int = 0) -> Foresight | None:
+        """How many more measurements are to be expected, by simulated futures of this study.
+
+        Args:
+            draws: How many futures; each draws a parameter from the posterior.
+            seed: The same seed gives the same figures.
+
+        Returns:
+            Median and 5 … 95 % of the measurements still needed; None before the initial design is
+            complete.
+
+        Raises:
+            InputError: `draws` is less than 1.
+        """
         from furthest.study.foresight import foresee
 
         with self._turn:
@@ -250,27 +413,35 @@ class Study:
         """All results in the order told."""
         with self._turn:
             self._refresh()
-            names = self.problem.arm_names
             return [
-                Measurement(e.trial, e.arm, names[e.arm], e.value, e.at, e.kind == TOLD)
+                Measurement(e.trial, *self._arm(e), e.value, e.at, e.kind == TOLD)
                 for e in self._ledger.measured
-                if e.arm is not None and e.value is not None
+                if e.value is not None
             ]
 
-    def pending(self) -> list[Event]:
-        """Asks that are still waited for."""
+    def pending(self) -> list[Pending]:
+        """Trials that are still waited for, in the order asked."""
         with self._turn:
             self._refresh()
-            return self._ledger.pending(time.time())
+            return [
+                Pending(e.trial, *self._arm(e), e.at, e.worker)
+                for e in self._ledger.pending(time.time())
+            ]
 
-    def failures(self) -> list[Event]:
-        """Trials without a result."""
+    def failures(self) -> list[Failure]:
+        """Trials that failed, in the order reported."""
         with self._turn:
             self._refresh()
-            return list(self._ledger.failed.values())
+            return [
+                Failure(e.trial, *self._arm(e), e.at, e.data, e.worker)
+                for e in self._ledger.failed.values()
+            ]
 
     def events(self) -> list[Event]:
-        """The log."""
+        """The log itself, as stored: what `furthest.study.certificate.verify` needs.
+
+        For results, pending trials and failures see `history`, `pending` and `failures`.
+        """
         return self._storage.read(self._key)
 
     def delete(self) -> None:
@@ -316,15 +487,17 @@ class Study:
     ) -> Event:
         return Event(self._ledger.seq + 1, kind, time.time(), trial, arm, value, **rest)
 
-    def _trial(self, event: Event) -> Trial:
+    def _arm(self, event: Event) -> tuple[int, str]:
         arm = event.arm or 0
-        return Trial(event.trial, arm, self.problem.arm_names[arm])
+        return arm, self.problem.arm_names[arm]
 
 
 def _settings(
     problem: Problem, delta: float, strategy: Strategy | None, seed: int, lease: float
 ) -> Settings:
-    strategy = storable(strategy or Strategy())
+    if not isinstance(problem, Problem):
+        raise InputError(f"a study needs a furthest.Problem, not {problem!r}")
+    strategy = storable(Strategy() if strategy is None else strategy)
     try:
         level, seconds, number = float(delta), float(lease), int(seed)
     except (TypeError, ValueError):
@@ -343,7 +516,7 @@ def _settings(
     prepare(strategy, problem.task, [level], sigma_known=problem.sigma is not None)
     return Settings(
         problem=problem,
-        strategy=strategy,
+        chosen=strategy,
         delta=level,
         seed=number,
         lease=seconds,
@@ -355,6 +528,14 @@ def _storage(storage: str | Storage | None) -> Storage:
     if storage is None:
         storage = os.environ.get("FURTHEST_STORAGE") or DEFAULT_STORAGE
     return open_storage(storage) if isinstance(storage, str) else storage
+
+
+def _id(trial: Trial | Pending | str) -> str:
+    if isinstance(trial, Trial | Pending):
+        return trial.id
+    if isinstance(trial, str):
+        return trial
+    raise UnknownStudyError(f"unknown trial {trial!r}; give what `ask` returned, or its id")
 
 
 def _me() -> str:

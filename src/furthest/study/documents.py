@@ -1,0 +1,88 @@
+"""Studies as plain data, one function per document: what the command line prints as JSON.
+
+Each document is equal to what is read back from its JSON. Keys are relied on by others: they may
+become more, but keep their names.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from furthest.errors import UnknownStudyError
+from furthest.study.events import problem_data
+from furthest.study.records import Failure, Pending, Status, Trial
+from furthest.study.storage import Storage
+from furthest.study.study import Study
+
+Document = dict[str, Any]
+
+
+def asked(trials: Sequence[Trial]) -> list[Document]:
+    """What to measure next: `furthest study ask --json`."""
+    return [trial._asdict() for trial in trials]
+
+
+def shown(study: Study, *, foresight: bool = False) -> Document:
+    """Where a study stands: `furthest study show --json`."""
+    data = study.status().to_dict()
+    data["trials"] = [_trial(each) for each in study.pending()]
+    if foresight:
+        future = study.foresight()
+        data["foresight"] = future.to_dict() if future else None
+    return data
+
+
+def listed(storage: Storage) -> Document:
+    """All studies of a storage, without the compiler: `furthest study list --json`."""
+    rows = []
+    for name in storage.studies():
+        with suppress(UnknownStudyError):  # deleted by somebody else in between
+            rows.append(_row(Study.load(name, storage)))
+    return {"studies": rows}
+
+
+def _row(study: Study) -> Document:
+    problem = study.problem
+    return {
+        "name": study.name,
+        "eps": problem.eps,
+        "notion": problem.notion,
+        "delta": study.delta,
+        "arms": len(problem.arms),
+        "measurements": len(study.history()),
+        "pending": len(study.pending()),
+    }
+
+
+def verified(found: Status) -> Document:
+    """What a log led to when all was done again: `furthest study verify --json`."""
+    return {
+        "verified": True,
+        "state": found.state,
+        "measurements": found.measurements,
+        "certificate": found.certificate.to_dict() if found.certificate else None,
+    }
+
+
+def exported(study: Study) -> Document:
+    """Everything, with the log, to verify it anywhere: `furthest study export --json`."""
+    settings, status = study.settings, study.status()
+    return {
+        "name": study.name,
+        "problem": problem_data(settings.problem),
+        "delta": settings.delta,
+        "strategy": settings.strategy.describe(),
+        "seed": settings.seed,
+        "lease": settings.lease,
+        "state": status.state,
+        "answer": status.answer,
+        "measurements": [each._asdict() for each in study.history()],
+        "failed": [_trial(each) | {"reason": each.reason} for each in study.failures()],
+        "pending": [_trial(each) for each in study.pending()],
+        "certificate": status.certificate.to_dict() if status.certificate else None,
+        "log": [list(event) for event in study.events()],
+    }
+
+
+def _trial(trial: Pending | Failure) -> Document:
+    return {"id": trial.id, "arm": trial.arm, "at": trial.at, "worker": trial.worker}

@@ -1,0 +1,136 @@
+"""The JSON documents: the command line prints what the library makes, and nothing of its own."""
+
+import json
+import sys
+
+import pytest
+
+import furthest as ft
+from furthest.cli import main
+from furthest.study import documents
+from furthest.study.certificate import verify
+from furthest.study.storage import open_storage
+from study.problems import TWO, TWO_MU, Lab, run
+
+TRIAL = {"id", "arm", "at", "worker"}
+KEYS = {
+    "shown": {
+        *("name", "state", "answer", "answer_name", "statistic", "threshold", "measurements"),
+        *("waiting", "pending", "failed", "pulls", "guarantee", "verdicts", "warnings"),
+        *("certificate", "trials", "foresight"),
+    },
+    "listed": {"name", "eps", "notion", "delta", "arms", "measurements", "pending"},
+    "verified": {"verified", "state", "measurements", "certificate"},
+    "exported": {
+        *("name", "problem", "delta", "strategy", "seed", "lease", "state", "answer"),
+        *("measurements", "failed", "pending", "certificate", "log"),
+    },
+    "verdict": {"answer", "name", "estimate", "within_eps", "verdict"},
+    "certificate": {
+        *("study", "answer", "answer_name", "statistic", "threshold", "meaning", "delta"),
+        *("guarantee", "proven", "contenders", "verdicts", "measurements", "pulls", "failed"),
+        *("warnings", "strategy", "problem", "created_at", "stopped_at", "log_events"),
+        *("log_digest", "version"),
+    },
+}
+
+
+@pytest.fixture(params=["running", "stopped"])
+def study(request, sqlite_url):
+    """One of each state, with results, failures and pending trials."""
+    study = ft.Study.create("a", TWO, 0.1, sqlite_url)
+    first, second, _ = study.ask(3, worker="lab 2")
+    study.tell(first, 2.0)
+    study.fail(second, "spilled")
+    study.add("B", 0.5, id="old")
+    if request.param == "stopped":
+        run(study, Lab(TWO, TWO_MU))
+    return study
+
+
+@pytest.fixture
+def printed(sqlite_url, monkeypatch, capfd):
+    """What `furthest study … --json` prints."""
+
+    def call(*words):
+        capfd.readouterr()
+        arguments = ["furthest", "study", *words, "--storage", sqlite_url, "--json"]
+        monkeypatch.setattr(sys, "argv", arguments)
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code
+        return json.loads(capfd.readouterr().out)
+
+    return call
+
+
+def test_show(study, printed):
+    found = documents.shown(study, foresight=True)
+    assert printed("show", "a", "--foresight") == found
+    assert set(found) == KEYS["shown"]
+    assert [set(each) for each in found["trials"]] == [TRIAL]
+    assert found["trials"][0]["worker"] == "lab 2"
+    assert all(set(each) == KEYS["verdict"] for each in found["verdicts"])
+    del found["foresight"]
+    assert printed("show", "a") == found == documents.shown(study)
+
+
+def test_list(study, printed, sqlite_url):
+    found = documents.listed(open_storage(sqlite_url))
+    assert printed("list") == found
+    assert [set(row) for row in found["studies"]] == [KEYS["listed"]]
+    assert found["studies"][0]["measurements"] == len(study.history())
+
+
+def test_list_while_somebody_deletes(study, sqlite_url):
+    """A study that is gone by the time it is looked at is left out."""
+    place = open_storage(sqlite_url)
+    names, other = place.studies, ft.Study.create("b", TWO, 0.1, place)
+
+    def then_deleted():
+        found = names()
+        if "b" in found:
+            other.delete()
+        return found
+
+    place.studies = then_deleted
+    assert [row["name"] for row in documents.listed(place)["studies"]] == ["a"]
+
+
+def test_verify(study, printed):
+    found = documents.verified(verify("a", study.events()))
+    assert printed("verify", "a") == found
+    assert set(found) == KEYS["verified"]
+    if study.certificate():
+        assert set(found["certificate"]) == KEYS["certificate"]
+
+
+def test_export(study, printed):
+    found = documents.exported(study)
+    assert printed("export", "a") == found
+    assert set(found) == KEYS["exported"]
+    assert [set(each) for each in found["failed"]] == [TRIAL | {"reason"}]
+    assert [set(each) for each in found["pending"]] == [TRIAL]
+    assert [ft.Event(*row) for row in found["log"]] == study.events()
+
+
+def test_documents_survive_json(sqlite_url):
+    """JSON has no tuples; neither have they, whatever the question was made from."""
+    problem = ft.Problem(TWO.arms, eps=0.5, bounds=(-4, 4), initial=(1, 0))
+    strategy = ft.Strategy("fixed", options={"weights": (0.5, 0.5)})
+    study = ft.Study.create("a", problem, 0.1, sqlite_url, strategy=strategy)
+    run(study, Lab(problem, TWO_MU, sigma=0.5))
+    for found in (
+        documents.exported(study),
+        documents.shown(study, foresight=True),
+        documents.listed(open_storage(sqlite_url)),
+    ):
+        assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_ask(printed, sqlite_url):
+    study = ft.Study.create("a", TWO, 0.1, sqlite_url)
+    found = printed("ask", "a", "-n", "2")
+    assert found == documents.asked(
+        [ft.Trial(each.id, each.arm, each.name) for each in study.pending()]
+    )
