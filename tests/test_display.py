@@ -158,7 +158,7 @@ def results(strategy, runs=5, stopped=True):
     times = np.arange(100, 100 + runs)
     return ft.Results(
         problem=ft.Problem(np.eye(2)),
-        strategy=strategy.describe(),
+        strategy=strategy,
         delta=(0.1, 0.01),
         seed=0,
         stopping_times=np.stack([times, 20 * times]),

@@ -4,12 +4,15 @@ Jourdan & Degenne (2022), ε = 0.05, δ = 0.01; means of 5,000 runs as printed t
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from furthest import instances, simulate, strategy
+from furthest import instances, simulate
 from furthest.problem import Problem
+from furthest.stopping import glr
+from furthest.stopping.thresholds import Threshold
 from furthest.strategy import Strategy
 
 RUNS = 2000
@@ -99,12 +102,12 @@ NEAR_NULL = pytest.mark.parametrize(
 DELTA, MANY = 0.1, 20_000
 
 
-def error_rate(make, notion, sampling, runs=MANY):
+def error_rate(make, notion, sampling, runs=MANY, stopping="glr"):
     problem, mu = make(notion)
     near_best = problem.near_best(mu)
     assert near_best.any()
     assert not near_best[-1]
-    results = simulate(problem, mu, Strategy(sampling, threshold="mixture"), DELTA, runs, seed=7)
+    results = simulate(problem, mu, Strategy(sampling, stopping=stopping), DELTA, runs, seed=7)
     assert results.stopped.all()
     return results.summary()[0].error_rate
 
@@ -118,11 +121,9 @@ def test_errors_stay_below_delta_where_an_answer_is_barely_wrong(make, notion, s
 
 
 @NEAR_NULL
-def test_a_threshold_that_is_far_too_low_would_be_caught(make, notion, sampling, monkeypatch):
-    from furthest.kernels.thresholds import GLR
+def test_a_threshold_that_is_far_too_low_would_be_caught(make, notion, sampling):
+    def too_low(task, deltas):
+        return glr.Glr(Threshold(0.0, 1.0, np.array([0.5 * math.log(1 / d) for d in deltas])))
 
-    def too_low(_name, _task, deltas):
-        return GLR, 0.0, 1.0, [0.5 * math.log(1 / delta) for delta in deltas]
-
-    monkeypatch.setattr(strategy, "_threshold_form", too_low)
-    assert error_rate(make, notion, sampling, runs=2000) > DELTA
+    lowered = replace(glr.TESTS["paper"], start=too_low)
+    assert error_rate(make, notion, sampling, 2000, stopping=lowered) > DELTA

@@ -7,6 +7,7 @@ import pytest
 from furthest.errors import MissingExtraError
 from furthest.problem import Problem
 from furthest.results import Results
+from furthest.strategy import Strategy
 
 RUNS, ARMS = 50, 3
 
@@ -17,7 +18,7 @@ def results(levels=None, runs=RUNS):
     pulls = rng.integers(1, 100, (*shape, ARMS))
     return Results(
         problem=Problem(np.eye(ARMS)),
-        strategy={"sampling": "uniform"},
+        strategy=Strategy("uniform"),
         delta=0.1 if levels is None else tuple(0.1**level for level in range(1, levels + 1)),
         seed=3,
         stopping_times=pulls.sum(axis=-1),

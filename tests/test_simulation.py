@@ -264,28 +264,25 @@ USE = """
 import numpy as np
 import furthest as ft
 from furthest import engine
+from furthest.preparation import prepare
 from mine import RULE
 instance, strategy = ft.hard(), ft.Strategy(RULE)
 results = ft.simulate(instance.problem, instance.mu, strategy, runs=1, max_rounds=50)
 # The same step by step, as a live study decides.
 task = instance.problem.task
-evidence, stopping, rule = strategy.prepare(task, [0.1])()
-engine.register(type(rule), strategy.rule.choose)
+run = prepare(strategy, task, [0.1]).start()
 for arm in range(4):
-    engine.record(task, evidence, stopping, arm, 0.0)
-arm = engine.decide(task, evidence, stopping, rule, np.random.default_rng(0))[2]
-print(results.pulls.tolist(), arm)
+    engine.record(task, run, arm, 0.0)
+print(results.pulls.tolist(), engine.decide(task, run, np.random.default_rng(0), True))
 """
 NEXT_DOOR = """
 import furthest as ft
 from furthest import engine
-instance = ft.hard()
-strategy = ft.Strategy("uniform")
-task = instance.problem.task
-evidence, stopping, rule = strategy.prepare(task, [0.1])()
-engine.register(type(rule), strategy.rule.choose)
+from furthest.preparation import prepare
+task = ft.hard().problem.task
+run = prepare(ft.Strategy("uniform"), task, [0.1]).start()
 import numpy as np
-print(engine.decide(task, evidence, stopping, rule, np.random.default_rng(0)))
+print(engine.decide(task, run, np.random.default_rng(0), True))
 """
 
 
@@ -300,7 +297,7 @@ def test_an_edit_of_an_own_rule_is_noticed(python, private_copy, tmp_path):
     # Where the researcher's module cannot be imported, the package works as before.
     (tmp_path / "mine.py").unlink()
     process = python("-c", NEXT_DOOR, **environment)
-    assert process.stdout.strip() == "(0, -1, 0)", process.stderr
+    assert process.stdout.strip() == "0", process.stderr
 
 
 # Uniform sampling in plain Python, and slow: 400 runs would take many seconds.

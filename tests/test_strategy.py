@@ -1,11 +1,15 @@
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from furthest import errors, instances, parts, sampling
-from furthest.kernels import topwrong
+from furthest import codes, errors, instances, parts, sampling, stopping
+from furthest.kernels.topwrong import Price
+from furthest.preparation import prepare
+from furthest.problem import Problem
 from furthest.sampling.rule import Rule
+from furthest.simulation import simulate
 from furthest.strategy import Strategy, parse_schedule
 
 
@@ -45,7 +49,7 @@ def test_every_wrong_word_is_explained(choices, words):
         Strategy(**choices)
 
 
-@pytest.mark.parametrize("name", [None, 1.0, ["paper"]])
+@pytest.mark.parametrize("name", ["", 1.0, ["paper"]])
 def test_a_name_that_is_no_string(name):
     with pytest.raises(errors.StrategyError, match="unknown threshold"):
         Strategy(threshold=name)
@@ -68,9 +72,6 @@ def test_schedules(text, expected):
     choice = parse_schedule(text)
     assert (choice.mode, choice.grid, choice.start, choice.ratio) == expected
     assert isinstance(choice.start, int)
-    fresh, again = choice.fresh(), choice.fresh()
-    assert fresh.state.tolist() == [0, 0]
-    assert fresh.state is not again.state
 
 
 def test_a_strategy_describes_itself():
@@ -83,31 +84,60 @@ def test_a_strategy_describes_itself():
         "schedule": "every",
         "tracking": "C",
         "options": {"weights": [1, 2]},
-        "guarantee": strategy.guarantee,
+        "guarantee": strategy.guarantee.words,
     }
-    assert "heuristic" in strategy.guarantee
-    for threshold in ("mixture", "theory"):
-        assert "proven" in Strategy(threshold=threshold).guarantee
-    assert "proven" in Strategy().guarantee
+    assert not strategy.guarantee.proven
+    assert "heuristic" in strategy.guarantee.words
+    for threshold in ("mixture", "theory", None):
+        assert Strategy(threshold=threshold).guarantee.proven
+    assert Strategy(threshold="theory").guarantee.noise == "Gaussian"
+    assert Strategy().guarantee.noise == "sub-Gaussian"
+    assert Strategy().guarantee_for(Problem([[1], [2]], sigma=None)).noise == "Gaussian"
 
 
 def test_every_part_has_words_and_a_source():
-    tables = (
-        parts.CANDIDATES,
-        parts.STOPPINGS,
-        parts.THRESHOLDS,
-        parts.SCHEDULES,
-        parts.GRIDS,
-        parts.TRACKINGS,
-    )
-    for table in tables:
+    tables = {
+        codes.Candidate: parts.CANDIDATES,
+        codes.Mode: parts.SCHEDULES,
+        codes.Grid: parts.GRIDS,
+        codes.Tracking: parts.TRACKINGS,
+    }
+    for axis, table in tables.items():
+        assert {part.code for part in table.values()} == set(axis)
         for name, part in table.items():
             assert part.name == name
             assert part.what
             assert part.source
-    for part in parts.THRESHOLDS.values():
-        assert part.guarantee
-        assert part.proven == part.guarantee.startswith("proven")
+    # What the type checker knows are the same words.
+    assert set(get_args(parts.CandidateWord)) == set(parts.CANDIDATES)
+    assert set(get_args(parts.TrackingWord)) == set(parts.TRACKINGS)
+    assert set(get_args(parts.ThresholdWord)) == set(stopping.versions("glr"))
+
+
+def test_every_stopping_test_can_be_found():
+    for name in stopping.MODULES:
+        for threshold, test in stopping.versions(name).items():
+            sampling_rule = test.sampling or "uniform"
+            strategy = Strategy(sampling_rule, stopping=name, threshold=threshold)
+            assert strategy.test is test
+            assert test.name == name
+            assert test.what
+            assert test.source
+            for version in (test, test.unknown_sigma):
+                if version is not None:
+                    promise = version.guarantee
+                    assert promise.proven == promise.words.startswith("proven")
+                    assert promise.noise == "any" or f"{promise.noise} noise" in promise.words
+
+
+def test_strategies_can_be_compared_and_hashed():
+    one = Strategy("fixed", options={"weights": [1, 2]})
+    assert one == Strategy("fixed", options={"weights": (1, 2)})
+    assert hash(one) == hash(Strategy("fixed", options={"weights": np.array([1, 2])}))
+    assert one != Strategy("fixed", options={"weights": [2, 1]})
+    assert one != "fixed"
+    assert len({Strategy(), Strategy("lebai"), Strategy(stopping="top-wrong")}) == 1
+    assert len({Strategy(threshold="paper"), Strategy(threshold="theory")}) == 2
 
 
 def test_every_sampling_rule_can_be_found():
@@ -129,32 +159,36 @@ def test_own_rules_are_accepted_as_they_are():
 
 def test_options_reach_the_rule():
     task = instances.hard().problem.task
-    state = (
-        Strategy("lebai", tracking="D", options={"forced": False, "z_oracle": "greedy"})
-        .prepare(task, [0.1])()
-        .rule
-    )
-    plain = Strategy("lebai").prepare(task, [0.1])().rule
+    chosen = Strategy("lebai", tracking="D", options={"forced": False, "z_oracle": "greedy"})
+    state, plain = (prepare(own, task, [0.1]).start().rule for own in (chosen, Strategy("lebai")))
     assert (state.forced, plain.forced) == (False, True)
     assert state.tracking != plain.tracking
     assert state.z_oracle != plain.z_oracle
     # An option takes precedence over the axis of the same name.
-    assert Strategy("lebai", options={"tracking": "D"}).prepare(task, [0.1])().rule.tracking == 1
-    weights = Strategy("fixed", options={"weights": [1, 1, 2, 0]}).prepare(task, [0.1])().rule
-    np.testing.assert_allclose(weights.weights, [0.25, 0.25, 0.5, 0.0])
+    other = Strategy("lebai", options={"tracking": "D"})
+    assert prepare(other, task, [0.1]).start().rule.tracking == 1
+    fixed = Strategy("fixed", options={"weights": [1, 1, 2, 0]})
+    weights = prepare(fixed, task, [0.1]).start().rule.weights
+    np.testing.assert_allclose(weights, [0.25, 0.25, 0.5, 0.0])
 
 
 def test_every_run_starts_afresh():
-    start = Strategy("lebai").prepare(instances.hard().problem.task, [0.1])
+    schedule = "lazy:constant"
+    strategy = Strategy("lebai", threshold="mixture", schedule=schedule)
+    start = prepare(strategy, instances.hard().problem.task, [0.1]).start
     one, other = start(), start()
     one.evidence.counts[0] = 5
     one.rule.cumulative[0] = 5.0
-    one.stopping.state[0] = 3
-    one.stopping.threshold.floor[0] = 3.0
+    one.stopping.progress[0] = 3
+    one.stopping.test.prior.floor[0] = 3.0
+    one.stopping.schedule.state[0] = 3
+    one.milestones.times[0] = 3
     assert other.evidence.counts[0] == 0
     assert other.rule.cumulative[0] == 1.0
-    assert other.stopping.state[0] == -1
-    assert other.stopping.threshold.floor[0] == 0.0
+    assert other.stopping.progress.tolist() == [-1, 0, 0]
+    assert other.stopping.test.prior.floor[0] == 0.0
+    assert other.stopping.schedule.state.tolist() == [0, 0]
+    assert other.milestones.times.tolist() == [-1]
 
 
 def test_levels():
@@ -165,29 +199,41 @@ def test_levels():
 
 
 @pytest.mark.parametrize(
-    ("choices", "notion", "sigma", "words"),
+    ("choices", "words"),
     [
-        ({"stopping": "gap", "threshold": "paper"}, "multiplicative", "known", "additive"),
-        ({"stopping": "gap"}, "additive", "known", "no width"),
-        ({"stopping": "top-wrong", "threshold": "paper"}, "", "known", "no threshold"),
-        ({"stopping": "elimination", "threshold": "paper"}, "", "known", "xy-adaptive"),
-        ({"threshold": "paper"}, "additive", "unknown", "unknown σ"),
+        ({"stopping": "gap", "threshold": "mixture"}, "needs the threshold theory or paper"),
+        ({"stopping": "top-wrong", "threshold": "paper"}, "no threshold"),
+        ({"stopping": "elimination", "threshold": "paper"}, "xy-adaptive"),
     ],
 )
-def test_combinations_that_make_no_sense(choices, notion, sigma, words):
+def test_combinations_that_make_no_sense(choices, words):
     with pytest.raises(errors.StrategyError, match=words):
-        Strategy(**choices).check_question(notion, sigma)
+        Strategy(**choices)
+
+
+@pytest.mark.parametrize(
+    ("choices", "question", "words"),
+    [
+        ({"stopping": "gap", "threshold": "paper"}, {"notion": "multiplicative"}, "additive"),
+        ({"threshold": "paper"}, {"sigma": None}, "glr with paper has no version for unknown σ"),
+        ({"stopping": "gap"}, {"sigma": None}, "unknown σ"),
+    ],
+)
+def test_questions_that_a_test_is_not_made_for(choices, question, words):
+    strategy, problem = Strategy(**choices), Problem([[1.0], [2.0]], **question)
+    with pytest.raises(errors.StrategyError, match=words):
+        strategy.check_question(problem)
+    with pytest.raises(errors.StrategyError, match=words):
+        simulate(problem, [1.0], strategy, runs=1)
 
 
 def test_options_of_top_wrong_reach_the_test():
     strategy = Strategy(
         stopping_options={"summed": 0.05, "directions": [30.0], "direction_weights": 1}
     )
-    _, stopping, _ = strategy.prepare(instances.hard().problem.task, [0.01])()
-    assert stopping.test.directions[0].tolist() == [30.0]
-    assert stopping.test.required[topwrong.SUMMED, 0] == pytest.approx(
-        math.log(2 / (0.05 * 2 / 3) / 0.01)
-    )
+    test = prepare(strategy, instances.hard().problem.task, [0.01]).start().stopping.test
+    assert test.directions[0].tolist() == [30.0]
+    assert test.required[Price.SUMMED, 0] == pytest.approx(math.log(2 / (0.05 * 2 / 3) / 0.01))
     assert strategy.describe()["stopping_options"]["summed"] == 0.05
 
 
@@ -209,9 +255,10 @@ def test_options_that_would_break_the_proof(options, words):
 
 
 def test_what_stops_by_default():
-    assert (Strategy().stopping, Strategy().threshold) == ("top-wrong", "")
-    assert Strategy().guarantee.startswith("proven")
+    assert (Strategy().stopping, Strategy().threshold) == ("top-wrong", None)
+    assert Strategy().guarantee.proven
     assert Strategy(threshold="paper").stopping == "glr"
     assert Strategy(stopping="glr").threshold == "mixture"
+    assert Strategy(stopping="gap").threshold == "theory"
     with pytest.raises(errors.StrategyError, match="of its own"):
         Strategy(stopping="top-wrong", threshold="mixture")

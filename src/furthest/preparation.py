@@ -60,7 +60,7 @@ def prepare(
         )
 
     judging, sampling = states()
-    own_test = _own_type(judging, test, test.start, test.judge, test.observe, test.width)
+    own_test = _own_type(judging, test, test.judge, test.observe, test.width)
     own_rule = _own_type(sampling, rule, rule.choose)
     stopping_tests.register(own_test, test)
     sampling_rules.register(own_rule, rule)

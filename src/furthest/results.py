@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from furthest import display
 from furthest.columns import write_csv, write_parquet
 from furthest.problem import Problem
 from furthest.strategy import Strategy
+
+if TYPE_CHECKING:
+    from furthest.stopping.test import Guarantee
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class Results:
         return display.card(
             f"{display.count(self.runs, 'run')} of {self._rule}",
             display.line(self.problem.in_words),
-            display.line(self._guarantee, "warning" if self._is_heuristic else "soft"),
+            display.line(self._guarantee.words, "soft" if self._guarantee.proven else "warning"),
             display.line(cut, "warning"),
             display.table(head, rows),
         )
@@ -91,17 +94,13 @@ class Results:
     @property
     def _rule(self) -> str:
         """Sampling and stopping rule, and whether the latter is a heuristic."""
-        names = ("sampling", "stopping", "threshold")
-        words = [str(self.strategy[name]) for name in names if self.strategy.get(name)]
-        return ", ".join(words) + (" (heuristic)" if self._is_heuristic else "")
+        parts = self.strategy.describe()
+        words = [parts[axis] for axis in ("sampling", "stopping", "threshold") if parts[axis]]
+        return ", ".join(words) + ("" if self._guarantee.proven else " (not proven)")
 
     @property
-    def _guarantee(self) -> str:
-        return str(self.strategy.get("guarantee", ""))
-
-    @property
-    def _is_heuristic(self) -> bool:
-        return bool(self._guarantee) and not self._guarantee.startswith("proven")
+    def _guarantee(self) -> "Guarantee":
+        return self.strategy.guarantee_for(self.problem)
 
     def summary(self) -> list[Summary]:
         """One row per confidence level."""
@@ -166,8 +165,7 @@ class Results:
     def to_dict(self) -> dict[str, Any]:
         """What `furthest simulate --json` prints, without the instance's name."""
         return {
-            "strategy": self.strategy.describe()
-            | {"guarantee": self.strategy.guarantee_for(self.problem).words},
+            "strategy": self.strategy.describe() | {"guarantee": self._guarantee.words},
             "seed": self.seed,
             "runs": self.runs,
             "steps": self.steps,

@@ -11,9 +11,20 @@ from scipy.special import gammaln, log_ndtr
 from furthest.kernels import normal_gamma, topwrong
 from furthest.kernels.answers import instantaneous_furthest
 from furthest.kernels.evidence import Clock, Evidence, no_evidence, take_in
-from furthest.kernels.normal_gamma import NormalGamma, Shapes
+from furthest.kernels.normal_gamma import Shapes
 from furthest.task import Task
-from furthest.kernels.topwrong import Case, Scales, TopWrong, met, observe, top_wrong
+from furthest.kernels.topwrong import (
+    Case,
+    Ellipsoid,
+    Price,
+    Residual,
+    Scales,
+    TopWrong,
+    met,
+    observe,
+    top_wrong,
+)
+from furthest.stopping import mixture as mixtures
 from furthest.problem import Problem
 from oracles.near_null import (
     CHASE,
@@ -147,20 +158,20 @@ def test_bounds_on_the_largest_eigenvalue() -> None:
 
 def history(
     seed: int, d: int, rounds: int, scale: float = 1.0
-) -> tuple[Task, Evidence, TopWrong, NormalGamma, Array, Array]:
+) -> tuple[Task, Evidence, TopWrong, mixtures.Student, Array, Array]:
     """Random measurements, and both tests for unknown σ after them; whitened arms and rewards."""
     rng = np.random.default_rng([seed, d])
     arms = rng.normal(size=(d + 3, d))
     task = Problem(arms, None, 0.2 * scale, "additive").task
     truth = rng.normal(size=d) * 1.5
     evidence = no_evidence(task)
-    test, mixture = top_wrong(task, [0.1], shapes=Shapes()), normal_gamma.normal_gamma(task, [0.1])
+    test, mixture = top_wrong(task, [0.1], shapes=Shapes()), mixtures.start_student(task, [0.1])
     pulls = [*range(d + 3), *rng.integers(d + 3, size=rounds - d - 3)]
     rewards = scale * (task.arms[pulls] @ truth + rng.normal(size=rounds))
     for arm, reward in zip(pulls, rewards, strict=True):
         take_in(task, evidence, int(arm), reward)
         observe(test, task, evidence, int(arm), reward)
-        normal_gamma.observe(mixture, task, evidence, int(arm), reward)
+        mixtures.observe_student(mixture, task, evidence, int(arm), reward)
     return task, evidence, test, mixture, task.arms[pulls], rewards
 
 
@@ -175,7 +186,7 @@ def test_residual_sum_of_squares_is_that_of_least_squares(d: int) -> None:
     _, _, test, mixture, arms, rewards = history(0, d, 300, scale=1e5)
     estimate = np.linalg.lstsq(arms, rewards, rcond=None)[0]
     expected = ((rewards - arms @ estimate) ** 2).sum()
-    assert test.residual[topwrong.RSS] == pytest.approx(expected, rel=1e-9)
+    assert test.residual[Residual.SUM] == pytest.approx(expected, rel=1e-9)
     assert mixture.residual[0] == pytest.approx(expected, rel=1e-9)
 
 
@@ -186,13 +197,13 @@ def test_ellipsoids_hold_everything_that_is_not_rejected(seed: int, d: int) -> N
     task, evidence, test, _, _, _ = history(seed, d, 200)
     case = case_of(task, evidence)
     topwrong.update_ellipsoids(test, case, evidence.matrix, 0)
-    rss, V = test.residual[topwrong.RSS], evidence.matrix
+    rss, V = test.residual[Residual.SUM], evidence.matrix
     rng = np.random.default_rng(seed)
-    for j, kappa in enumerate(test.ellipsoids[topwrong.KAPPA]):
-        squared_radius = test.ellipsoids[topwrong.SQUARED_RADIUS, j]
+    for j, kappa in enumerate(test.ellipsoids[Ellipsoid.KAPPA]):
+        squared_radius = test.ellipsoids[Ellipsoid.SQUARED_RADIUS, j]
         metric = V @ np.linalg.solve(V + kappa * np.eye(d), V)
         volume = np.linalg.slogdet(V / kappa + np.eye(d))[1]
-        limit = test.required[topwrong.RADIUS, 0] / 2 + volume / 2
+        limit = test.required[Price.RADIUS, 0] / 2 + volume / 2
         if squared_radius == math.inf:
             continue
         for ray in rng.normal(size=(200, d)) @ np.linalg.inv(np.linalg.cholesky(V)):
@@ -216,7 +227,7 @@ def test_mixture_is_below_the_least_over_all_alternatives(seed: int, d: int) -> 
     """Against a general minimiser over λ in the half-space; σ is minimised in closed form."""
     task, evidence, _, mixture, _, _ = history(seed, d, 150)
     z, _ = instantaneous_furthest(task, evidence)
-    found = normal_gamma.mixture_log_e_value(mixture, task, evidence, z)
+    found = mixtures.student_log_e_value(mixture, task, evidence, z)
     rss, V = mixture.residual[0], evidence.matrix
     root = np.linalg.cholesky(np.linalg.inv(V))
 
@@ -307,7 +318,7 @@ def e_values_at_the_truth(sampling: int, spread: float) -> Array:
         means = task.arms @ truth / spread
         simulate(task, evidence, test, means, sampling, False, noise, rounds, rounds + 1)
         V, away = evidence.matrix, spread * evidence.estimate - truth
-        errors = spread**2 * test.residual[topwrong.RSS] + away @ V @ away
+        errors = spread**2 * test.residual[Residual.SUM] + away @ V @ away
         t = y @ test.total * spread - ((test.drift + rounds * np.eye(2)) @ y) @ truth
         variance = y @ test.spread @ y
         one = log_e(errors, t * t / (variance + precision), math.log1p(variance / precision))

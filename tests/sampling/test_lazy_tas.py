@@ -7,6 +7,7 @@ import pytest
 from scipy.linalg import eigh
 
 import furthest as ft
+from furthest.preparation import prepare
 from furthest.instances import Instance
 from furthest.problem import spanning_arms
 from oracles.replay import instances
@@ -77,4 +78,4 @@ def test_stops_near_the_limit_on_the_hard_instance(notion: str, arms: str) -> No
 def test_ratio_is_checked(ratio: float) -> None:
     strategy = ft.Strategy("lazy-tas", options={"ratio": ratio})
     with pytest.raises(ft.errors.StrategyError, match="ratio"):
-        strategy.prepare(ft.hard().problem.task, [0.01])()
+        prepare(strategy, ft.hard().problem.task, [0.01])

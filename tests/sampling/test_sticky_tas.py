@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import furthest as ft
+from furthest.preparation import prepare
 from furthest.instances import Instance
 from oracles.replay import instances
 from oracles.steps import distances, furthest, last_step, near_best, shapes, steps, value
@@ -97,4 +98,4 @@ def test_stops_near_the_limit_on_the_hard_instance(notion: str, arms: str) -> No
 def test_options_are_checked(options: dict, message: str) -> None:
     strategy = ft.Strategy("sticky-tas", options=options)
     with pytest.raises(ft.errors.StrategyError, match=message):
-        strategy.prepare(ft.hard().problem.task, [0.01])()
+        prepare(strategy, ft.hard().problem.task, [0.01])

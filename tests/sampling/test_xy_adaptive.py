@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import furthest as ft
+from furthest.engine import Run
 from furthest.instances import Instance
 from furthest.kernels.evidence import take_in
-from furthest.kernels.judging import SURVIVOR
+from furthest.preparation import prepare
 from furthest.sampling.xy_adaptive import choose
-from furthest.strategy import Start
 from oracles.replay import Data, compiled, independent, instances, least, paper_threshold
 
 ROUNDS = 200
@@ -69,12 +69,12 @@ def test_answers_are_eliminated_in_the_comparison() -> None:
     assert any(1 < active.sum() < len(active) for active in actives)
 
 
-def after_200_rounds(problem: ft.Problem, mu: list[float]) -> Start:
+def after_200_rounds(problem: ft.Problem, mu: list[float]) -> Run:
     """200 rounds without noise or any stopping test."""
     task = problem.task
     means = task.arms @ problem.whiten(mu)
-    run = ft.Strategy("xy-adaptive", threshold="paper").prepare(task, [0.01])()
-    assert run.stopping.state[SURVIVOR] == -1
+    run = prepare(ft.Strategy("xy-adaptive", threshold="paper"), task, [0.01]).start()
+    assert run.rule.survivor[0] == -1
     for t in range(200):
         arm = t if t < len(means) else choose(run.rule, task, run.evidence, run.stopping)
         take_in(task, run.evidence, arm, means[arm])
@@ -84,7 +84,7 @@ def after_200_rounds(problem: ft.Problem, mu: list[float]) -> Start:
 def test_lone_survivor_is_told_and_sampling_goes_on() -> None:
     """One answer left at the end of a phase, but nobody stops: all answers are active again."""
     run = after_200_rounds(ft.Problem(np.eye(2), eps=1e-4, sigma=0.1), [1.0, -1.0])
-    assert run.stopping.state[SURVIVOR] == 0
+    assert run.rule.survivor[0] == 0
     assert run.rule.active.all()
     assert run.evidence.counts.tolist() == [100, 100]
 
@@ -92,7 +92,7 @@ def test_lone_survivor_is_told_and_sampling_goes_on() -> None:
 def test_equal_answers_count_once() -> None:
     """Two copies of the best: one survivor, not a pair that nothing can tell apart."""
     problem = ft.Problem(np.eye(2), [[1, 0], [1, 0], [0, 1]], eps=0.01, sigma=0.1)
-    assert after_200_rounds(problem, [1.0, -1.0]).stopping.state[SURVIVOR] == 0
+    assert after_200_rounds(problem, [1.0, -1.0]).rule.survivor[0] == 0
 
 
 def test_elimination_stops_at_the_end_of_a_phase() -> None:
@@ -118,4 +118,4 @@ def test_elimination_stops_at_the_end_of_a_phase() -> None:
 def test_alpha_is_checked(alpha: float) -> None:
     strategy = ft.Strategy("xy-adaptive", options={"alpha": alpha})
     with pytest.raises(ft.errors.StrategyError, match="alpha"):
-        strategy.prepare(ft.hard().problem.task, [0.01])()
+        prepare(strategy, ft.hard().problem.task, [0.01])

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import furthest as ft
+from furthest.stopping.nomination import Nominee
+from furthest.stopping.test import judge
 from furthest.errors import VerificationError
-from furthest.kernels.judging import judge
 from furthest.study.certificate import digest, guarantee, verify
 from furthest.study.events import Settings
 from furthest.study.fold import Fold
@@ -149,18 +150,16 @@ def test_the_statistic_is_the_level_that_the_test_would_accept(count, sigma):
     def accepts(delta, z):
         strategy = DEFAULT
         fold = Fold(question(problem, strategy, delta))
-        evidence, stopping, _ = state = fold.state
-        fold._replay(fold.task, *state, fold._rng, arms, values, True)
-        levels = judge(
-            stopping.test, stopping.threshold, fold.task, evidence, 0.0, np.array([z, 0, -1])
-        )
-        return levels == 1
+        fold._take(fold.state, arms, values, proving=False)
+        evidence, stopping, rule, _ = fold.state
+        nominee = Nominee(z, 0.0, 0)
+        return judge(stopping.test, fold.task, evidence, nominee, rule) == (z, 1)
 
     fold = Fold(question(problem, delta=1e-200))
     fold.take(arms, values)
     assert not fold.stopped
     for z in range(4):
-        found = score(fold.task, fold.state, z, 1e-200).statistic
+        found = score(fold, z).statistic
         if found == 0:
             assert not accepts(0.999, z)
         else:
@@ -178,10 +177,10 @@ def test_statistic_and_threshold_agree_with_the_test(name):
         fold.take(arms[i : i + 1], values[i : i + 1])
         if not fold.ready:
             continue
-        found = score(fold.task, fold.state, fold.answer, 0.05)
+        found = score(fold, fold.answer)
         assert (found.statistic >= found.threshold) == fold.stopped, (i, found)
         if fold.stopped:
-            assert verdicts(fold.task, fold.state)[fold.answer] == "proven"
+            assert verdicts(fold)[fold.answer] == "proven"
             break
     assert fold.stopped
 
@@ -201,7 +200,7 @@ def test_verdicts_are_true(name, sigma):
         fold = Fold(question(problem, STRATEGIES[name], 0.1))
         arms, values = results(problem, 3 * instance.truth, 40, seed)
         fold.take(arms, values)
-        found = verdicts(fold.task, fold.state)
+        found = verdicts(fold)
         seen.update(found)
         wrong += any(
             (verdict == "proven" and not near) or (verdict == "ruled out" and near)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import furthest as ft
-from furthest.loops import loop_for
 from furthest.study.events import Settings
 from furthest.study.fold import Fold
+from oracles.loop import Loop
 from study.problems import ENDLESS, HARD, Lab, run
 
 DEFAULT = ft.Strategy()
@@ -17,26 +17,21 @@ def settings(problem, strategy=DEFAULT, delta=0.1, seed=0):
 
 
 def simulated(question, mu, rounds):
-    """Arms and rewards of one simulated run, and whether it stopped, by `engine.run` alone."""
-    problem, strategy = question.problem, question.strategy
-    task = problem.task
-    start = strategy.prepare(task, (question.delta,), sigma_known=problem.sigma is not None)
-    begin, loop = loop_for(strategy.rule, start)
-    state = begin()
+    """Arms and rewards of one simulated run, and whether it stopped, by the engine alone."""
     internal = np.random.Generator(
         np.random.PCG64(np.random.SeedSequence(question.seed, spawn_key=(0, 1)))
     )
     noise = np.random.default_rng(7)
-    means = task.arms @ problem.whiten(mu)
-    arms, rewards = [], []
-    out = (np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, len(means)), np.int64))
+    loop = Loop(question.strategy, question.problem, mu, (question.delta,), noise, internal)
+    arms, rewards, sums = [], [], loop.run.evidence.sums
     for until in range(1, rounds + 1):
-        before = state.evidence.counts.copy(), state.evidence.sums.copy()
-        if loop(task, *state, means, noise, internal, until, -1, *out):
-            return arms, rewards, int(out[1][0])
-        arm = int(np.argmax(state.evidence.counts - before[0]))
+        arm = loop.next_arm
+        before = sums[arm]
+        stopped = loop.advance(until)
         arms.append(arm)
-        rewards.append(float((state.evidence.sums - before[1])[arm]))
+        rewards.append(float(sums[arm] - before))
+        if stopped:
+            return arms, rewards, int(loop.run.milestones.answers[0])
     return arms, rewards, None
 
 

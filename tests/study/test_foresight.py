@@ -47,10 +47,9 @@ def test_it_foresees_what_comes(sqlite_url):
     fold, rng = study._fold, np.random.default_rng(11)
     evidence = fold.state.evidence
     root = np.linalg.cholesky(evidence.inverse)
-    _, loop = foresight.loop_for(study.strategy.rule, fold.start)
     needed = [
         foresight._continue(
-            fold, loop, fold.task.arms @ (evidence.estimate + root @ rng.standard_normal(2)), rng
+            fold, fold.task.arms @ (evidence.estimate + root @ rng.standard_normal(2)), rng
         )
         for _ in range(200)
     ]

@@ -7,12 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from furthest import engine, instances
-from furthest.kernels.evidence import Clock, take_in
-from furthest.kernels.judging import ANSWER
-from furthest.kernels.thresholds import concentration, levels_met, log_e_value, required, width
+from furthest import instances
+from furthest.kernels.evidence import Clock
+from furthest.preparation import prepare
 from furthest.problem import Problem
+from furthest.stopping import thresholds
+from furthest.stopping.mixture import levels_reached, log_e_value, start
+from furthest.stopping.nomination import Nominee, Progress
+from furthest.stopping.test import width
+from furthest.stopping.thresholds import concentration, required
 from furthest.strategy import Strategy
+from oracles.loop import Loop
 from oracles.plain import Plain, compiled, halfspace_distance
 from oracles.runs import evidence_after
 from strategies import observed
@@ -54,20 +59,15 @@ def test_concentration_function_far_out(x):
     assert concentration(x) == pytest.approx(expansion, abs=10 * math.log(x) / x)
 
 
-def fresh(problem, threshold, deltas):
-    return Strategy("uniform", threshold=threshold).prepare(problem.task, deltas)().stopping
-
-
 @pytest.mark.parametrize("rounds", [4, 7, 100, 10**6])
 def test_formulas_of_the_thresholds(rounds):
     problem = instances.random(d=3, arms=7).problem
     deltas = [0.3, 0.1, 1e-6]
-    paper, theory = (fresh(problem, name, deltas).threshold for name in ("paper", "theory"))
+    paper, theory = (make(problem.task, deltas) for make in (thresholds.paper, thresholds.theory))
     arms = 7
     for level, delta in enumerate(deltas):
         heuristic = 4 * math.log((4 + math.log(rounds / 2)) / delta)
         assert required(paper, rounds, level) == pytest.approx(heuristic)
-        assert width(paper, rounds, level) == pytest.approx(heuristic)
         if rounds < arms:
             continue
         beta = 2 * arms * math.log(4 + math.log(rounds / arms))
@@ -75,11 +75,28 @@ def test_formulas_of_the_thresholds(rounds):
         assert required(theory, rounds, level) == pytest.approx(2 * beta)
 
 
+@pytest.mark.parametrize("threshold", ["paper", "theory", "mixture", None])
+def test_every_test_has_a_width_for_rules_that_want_one(threshold):
+    problem = instances.random(d=3, arms=7).problem
+    strategy = Strategy("uniform", threshold=threshold)
+    stopping = prepare(strategy, problem.task, [0.3, 1e-3]).start().stopping
+    for rounds in (7, 100, 10**6):
+        found = width(stopping, problem.task, rounds)
+        if threshold == "paper":
+            assert found == pytest.approx(4 * math.log((4 + math.log(rounds / 2)) / 1e-3))
+        elif threshold == "theory":
+            assert found == required(thresholds.theory(problem.task, [1e-3]), rounds, 0)
+        else:
+            # ½x/(1 + κ/t) − ½d ln(1 + t/κ) = ln 3/δ, κ = 4d: the first scale alone, V = t·I.
+            log_e = 0.5 * found / (1 + 12 / rounds) - 1.5 * math.log1p(rounds / 12)
+            assert log_e == pytest.approx(math.log(3 / 1e-3))
+
+
 @given(observed())
 def test_mixture_is_the_infimum_over_the_alternatives(case):
     problem, measurements = case
     plain, evidence = Plain(problem, measurements), compiled(problem, measurements)
-    rule = fresh(problem, "mixture", [0.1]).threshold
+    rule = start(problem.task, [0.1])
     for z in range(len(problem.answers)):
         found = log_e_value(rule, problem.task, evidence, z)
         expected = plain.log_e_value(z, halfspace_distance)
@@ -94,7 +111,7 @@ def test_mixture_is_below_its_martingale_at_every_alternative(case):
     # The proof in one line: at any λ under which z is not ε-best, e-value ≤ M(λ).
     problem, measurements = case
     plain, evidence = Plain(problem, measurements), compiled(problem, measurements)
-    rule = fresh(problem, "mixture", [0.1]).threshold
+    rule = start(problem.task, [0.1])
     rng = np.random.default_rng(0)
     d = problem.arms.shape[1]
     root = np.linalg.cholesky(plain.inverse)
@@ -128,31 +145,27 @@ def log_martingale(problem, counts, totals, mu):
 @NOTIONS
 @pytest.mark.parametrize("name", ["hard", "random"])
 def test_the_gate_never_changes_a_decision(name, notion):
-    # levels_met skips the e-value in most rounds; a test without the gate decides the same.
+    # levels_reached skips the e-value in most rounds; a test without the gate decides the same.
     instance = instances.GENERATORS[name](notion=notion, eps=0.2)
     problem, task = instance.problem, instance.problem.task
     deltas = [0.5, 0.1, 0.01, 1e-4]
     strategy = Strategy("lebai", threshold="mixture")
-    engine.register(type(strategy.rule.start(task)), strategy.rule.choose)
-    means = task.arms @ problem.whiten(instance.truth)
     decided = skipped = 0
     for seed in range(3):
-        evidence, stopping, rule = strategy.prepare(task, deltas)()
-        ungated = fresh(problem, "mixture", deltas).threshold
-        rng = np.random.default_rng(seed)
+        loop = Loop(strategy, problem, instance.truth, deltas, np.random.default_rng(seed))
+        evidence, stopping, *_ = loop.run
+        ungated = start(task, deltas)
         met = 0
         while met < len(deltas):
-            floor = stopping.threshold.floor[0]
-            found, answer, arm = engine.decide(task, evidence, stopping, rule, rng)
+            floor = stopping.test.prior.floor[0]
+            loop.advance(loop.rounds + 1)
             if evidence.clock[Clock.READY]:
-                score = log_e_value(ungated, task, evidence, answer)
+                score = log_e_value(ungated, task, evidence, stopping.progress[Progress.ANSWER])
                 while met < len(deltas) and score > math.log(1 / deltas[met]):
                     met += 1
                 decided += 1
-                skipped += stopping.threshold.floor[0] == floor
-            assert found == met
-            if arm >= 0:
-                take_in(task, evidence, arm, means[arm] + rng.standard_normal())
+                skipped += stopping.test.prior.floor[0] == floor
+            assert stopping.progress[Progress.REACHED] == met
     # Otherwise nothing was tested.
     assert decided > skipped > 30
 
@@ -161,12 +174,11 @@ def test_the_gate_is_open_to_the_first_level_not_yet_met():
     problem = Problem(np.eye(2), eps=0.5)
     evidence = compiled(problem, [(0, 1.0), (1, 0.0)] * 40)
     glr = Plain(problem, [(0, 1.0), (1, 0.0)] * 40).statistic(0)
-    stopping = fresh(problem, "mixture", [0.9, 0.5, 1e-300])
-    score = log_e_value(stopping.threshold, problem.task, evidence, 0)
+    test = start(problem.task, [0.9, 0.5, 1e-300])
+    score = log_e_value(test, problem.task, evidence, 0)
     assert score > math.log(2)
     for done in (0, 1, 2):
-        assert levels_met(stopping.threshold, problem.task, evidence, 0, glr, done) == 2
-    assert stopping.state[ANSWER] == -1
+        assert levels_reached(test, problem.task, evidence, Nominee(0, glr, done)) == 2
 
 
 BOUNDARY = Problem([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], eps=0.3, sigma=2.0)
@@ -177,7 +189,7 @@ def test_the_mixture_is_a_supermartingale(sampling):
     # Values 0.6, 0.45, 0.75: answer 1 is on the edge of the ε-band, as little wrong as can be.
     mu = np.array([0.6, 0.45])
     strategy = Strategy(sampling, threshold="paper")
-    rule = fresh(BOUNDARY, "mixture", [0.1]).threshold
+    rule = start(BOUNDARY.task, [0.1])
     for rounds, runs in ((9, 1500), (60, 500), (400, 200)):
         martingale, e_value = np.zeros(runs), np.zeros(runs)
         for seed in range(runs):

@@ -6,32 +6,31 @@ larger.
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numpy.random import Generator
 
+from furthest.errors import StrategyError
 from furthest.kernels import topwrong
 from furthest.kernels.answers import instantaneous_furthest
 from furthest.kernels.evidence import Clock, Evidence, no_evidence, take_in
 from furthest.kernels.normal_gamma import Shapes
 from furthest.task import Task
 from furthest.kernels.topwrong import (
-    FALLBACK,
-    FIRST,
-    KAPPA,
-    SUMMED,
     Case,
+    Ellipsoid,
     Masses,
+    Price,
     Scales,
     TopWrong,
-    flaw,
     met,
     observe,
     top_wrong,
 )
 from furthest.problem import Notion, Problem
+from furthest.stopping.top_wrong import check
 from oracles.near_null import (
     CHASE,
     LONGER,
@@ -254,8 +253,8 @@ def test_an_answer_that_is_a_multiple_of_another_needs_no_evidence_against_it() 
 def test_two_answers_leave_no_bystanders() -> None:
     task = Problem(np.eye(2), None, 0.1).task
     state = top_wrong(task, [0.1])
-    assert state.required[FIRST, 0] == pytest.approx(math.log(1 / (0.95 * 0.1)))
-    assert state.required[SUMMED, 0] == state.required[FALLBACK, 0] == math.inf
+    assert state.required[Price.FIRST, 0] == pytest.approx(math.log(1 / (0.95 * 0.1)))
+    assert state.required[Price.SUMMED, 0] == state.required[Price.FALLBACK, 0] == math.inf
 
 
 def test_stricter_levels_are_met_later() -> None:
@@ -278,26 +277,26 @@ def test_stricter_levels_are_met_later() -> None:
 
 
 @pytest.mark.parametrize(
-    ("masses", "scales", "shapes", "word"),
+    ("options", "words"),
     [
-        (Masses(ellipsoid=0.0), Scales(), None, "masses"),
-        (Masses(summed=0.6, fallback=0.4), Scales(), None, "sum below 1"),
-        (Masses(), Scales(weights=(1.0,)), None, "one weight"),
-        (Masses(), Scales(weights=(0.9, 0.2)), None, "at most 1"),
-        (Masses(), Scales(ellipsoids=()), None, "ellipsoids"),
-        (Masses(), Scales(ellipsoids=(4.0, math.nan)), None, "ellipsoids"),
-        (Masses(), Scales(directions=(10.0, -1.0)), None, "directions"),
-        (Masses(), Scales(), Shapes((1.0, 2.0), (0.9, 0.9)), "shapes"),
+        ({"ellipsoid": 0.0}, "masses"),
+        ({"summed": 0.6, "fallback": 0.4}, "sum below 1"),
+        ({"direction_weights": (1.0,)}, "one weight"),
+        ({"direction_weights": (0.9, 0.2)}, "at most 1"),
+        ({"ellipsoids": ()}, "ellipsoids"),
+        ({"ellipsoids": (4.0, math.nan)}, "ellipsoids"),
+        ({"ellipsoids": "large"}, "ellipsoids"),
+        ({"directions": (10.0, -1.0)}, "directions"),
+        ({"shapes": (1.0, 2.0), "shape_weights": (0.9, 0.9)}, "shapes"),
     ],
 )
-def test_options_that_break_the_proof_are_named(
-    masses: Masses, scales: Scales, shapes: Shapes | None, word: str
-) -> None:
-    assert word in flaw(masses, scales, shapes)
+def test_options_that_break_the_proof_are_named(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(StrategyError, match=words):
+        check(**options)
 
 
-def test_the_defaults_have_no_flaw() -> None:
-    assert flaw(Masses(), Scales(), Shapes()) == ""
+def test_the_defaults_are_those_of_the_kernels() -> None:
+    assert check() == (Masses(), Scales(), Shapes())
 
 
 # --------------------------------------------------------------------------------- martingales
@@ -343,7 +342,7 @@ def component_means(
             variance = y @ state.spread @ y
             row.append(topwrong.log_one_sided(t, variance, y @ y, state.directions))
         error = evidence.matrix @ (evidence.estimate * noise_scale - truth)
-        for kappa in state.ellipsoids[KAPPA]:
+        for kappa in state.ellipsoids[Ellipsoid.KAPPA]:
             both = evidence.matrix + kappa * np.eye(d)
             volume = np.linalg.slogdet(both)[1] - d * math.log(kappa)
             row.append(0.5 * (error @ np.linalg.solve(both, error) - volume))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from furthest import engine, instances
-from furthest.kernels.evidence import no_evidence, take_in
-from furthest.kernels.thresholds import levels_met
+from furthest.preparation import prepare
+from furthest.stopping.mixture import levels_reached
+from furthest.stopping.nomination import Nominee, Progress
 from furthest.strategy import Strategy, parse_schedule
 from oracles.plain import Plain
 
@@ -83,21 +84,22 @@ def test_decisions(notion, candidate, threshold, schedule):
     problem, task = instance.problem, instance.problem.task
     strategy = Strategy("uniform", candidate, threshold=threshold, schedule=schedule)
     for seed in range(2):
-        stopping = strategy.prepare(task, DELTAS)().stopping
-        evidence, reference = no_evidence(task), PlainStopping(problem, strategy)
+        run = prepare(strategy, task, DELTAS).start()
+        progress, reference = run.stopping.progress, PlainStopping(problem, strategy)
         rng = np.random.default_rng(seed)
         measurements = []
         for t in range(ROUNDS):
-            found = engine.preamble(task, evidence, stopping, rng)
+            arm = engine.decide(task, run, rng, True)
             if t < len(problem.arms):
-                assert found == (0, -1, t)
+                assert (arm, *progress[:2]) == (t, -1, 0)
             else:
-                assert found == (*reference.assess(Plain(problem, measurements)), -1)
-            if found[0] == len(DELTAS):
+                found = (progress[Progress.REACHED], progress[Progress.ANSWER])
+                assert found == reference.assess(Plain(problem, measurements))
+            if arm < 0:
                 break
             arm = t % len(problem.arms)
             reward = problem.arms[arm] @ instance.truth + rng.standard_normal()
-            take_in(task, evidence, arm, reward)
+            engine.record(task, run, arm, reward)
             measurements.append((arm, reward))
         assert reference.met > 0
 
@@ -136,34 +138,34 @@ def test_a_level_once_reached_stays_reached():
     task = instance.problem.task
     fell = 0
     for seed in range(10):
-        stopping = Strategy("uniform", threshold="paper").prepare(task, [0.9, 1e-12])().stopping
-        evidence, rng, before = no_evidence(task), np.random.default_rng(seed), 0
+        run = prepare(Strategy("uniform", threshold="paper"), task, [0.9, 1e-12]).start()
+        rng, before = np.random.default_rng(seed), 0
         for t in range(400):
-            met, _, _ = engine.preamble(task, evidence, stopping, rng)
+            engine.decide(task, run, rng, True)
+            met = run.stopping.progress[Progress.REACHED]
             assert met >= before
             if met:
-                fell += evidence.memo[0] < 4 * math.log((4 + math.log(t / 2)) / 0.9)
+                fell += run.evidence.memo[0] < 4 * math.log((4 + math.log(t / 2)) / 0.9)
             before = met
-            take_in(task, evidence, t % 4, task.arms[t % 4, 0] + rng.standard_normal())
+            engine.record(task, run, t % 4, task.arms[t % 4, 0] + rng.standard_normal())
     # The statistic did fall below its threshold again: something was tested.
     assert fell > 10
 
 
 def test_after_all_levels_are_reached_further_questions_change_nothing():
-    # A live study may go on measuring after its answer.
+    # Results may still come in after the answer.
     instance = instances.hard()
     task = instance.problem.task
-    strategy = Strategy("uniform")
-    evidence, stopping, _ = strategy.prepare(task, [0.9])()
-    rng = np.random.default_rng(0)
-    met = t = 0
-    while met == 0:
-        met, _, _ = engine.preamble(task, evidence, stopping, rng)
-        take_in(task, evidence, t % 4, instance.problem.arms[t % 4, 0])
-        t += 1
-    for t in range(300):
-        assert engine.preamble(task, evidence, stopping, rng)[0] == 1
-        take_in(task, evidence, t % 4, instance.problem.arms[t % 4, 0])
+    prepared = prepare(Strategy("uniform", threshold="mixture"), task, [0.9])
+    run, rng, arms = prepared.start(), np.random.default_rng(0), np.arange(300) % 4
+    source = engine.told(arms, instance.problem.arms[arms, 0])
+    taken = prepared.advance(task, run, source, rng, rng, 10**6, True)
+    assert 4 <= taken < 300
+    counts, answer = run.evidence.counts.tolist(), run.stopping.progress[Progress.ANSWER]
+    assert prepared.advance(task, run, source, rng, rng, 10**6, True) == 0
+    assert run.evidence.counts.tolist() == counts
+    assert run.milestones.times.tolist() == [taken]
     # Compiled code does not notice a look beyond the last level; Python does.
-    looked_at = getattr(levels_met, "py_func", levels_met)
-    assert looked_at(stopping.threshold, task, evidence, 0, 1e9, 1) == 1
+    looked_at = getattr(levels_reached, "py_func", levels_reached)
+    nominee = Nominee(int(answer), 1e9, 1)
+    assert looked_at(run.stopping.test, task, run.evidence, nominee) == 1
