@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from furthest.results import Results, Summary
     from furthest.sampling.rule import Rule
     from furthest.simulation import simulate
+    from furthest.stopping.test import Guarantee, Score, StoppingTest
     from furthest.strategy import Strategy
     from furthest.study.events import Event
     from furthest.study.records import (
@@ -65,6 +66,7 @@ _HOMES = {
     "FileError": "errors",
     "Foresight": "study.records",
     "FurthestError": "errors",
+    "Guarantee": "stopping.test",
     "InputError": "errors",
     "Instance": "instances",
     "Measurement": "study.records",
@@ -76,11 +78,13 @@ _HOMES = {
     "ProblemError": "errors",
     "Results": "results",
     "Rule": "sampling.rule",
+    "Score": "stopping.test",
     "ShapeError": "errors",
     "SigmaError": "errors",
     "SpanError": "errors",
     "Status": "study.records",
     "StoppedError": "errors",
+    "StoppingTest": "stopping.test",
     "StorageError": "errors",
     "Strategy": "strategy",
     "StrategyError": "errors",
@@ -114,6 +118,7 @@ __all__ = [
     "FileError",
     "Foresight",
     "FurthestError",
+    "Guarantee",
     "InputError",
     "Instance",
     "Measurement",
@@ -125,11 +130,13 @@ __all__ = [
     "ProblemError",
     "Results",
     "Rule",
+    "Score",
     "ShapeError",
     "SigmaError",
     "SpanError",
     "Status",
     "StoppedError",
+    "StoppingTest",
     "StorageError",
     "Strategy",
     "StrategyError",

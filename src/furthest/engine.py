@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from furthest.kernels.evidence import Clock, Evidence, design_arm, take_in
 from furthest.kernels.jit import inlined, merged
 from furthest.kernels.linalg import Counts, Vector
-from furthest.sampling.rule import choose
 from furthest.stopping.nomination import Progress, Stopping, nominate
-from furthest.stopping.test import judge, observe
 from furthest.task import Task
+from furthest.verbs import choose, judge, observe
 
 
 class Milestones(NamedTuple):
@@ -78,7 +77,7 @@ def decide(task: Task, run: Run, rng: Generator, proving: bool) -> int:
         if nominee.answer >= 0:
             answer, reached = judge(stopping.test, task, evidence, nominee, run.rule)
             note(evidence, stopping.progress, run.milestones, answer, reached)
-            if reached == stopping.levels.shape[0]:
+            if stopping.progress[Progress.REACHED] == stopping.levels.shape[0]:
                 return -1
     return choose(run.rule, task, evidence, stopping)
 
@@ -87,8 +86,13 @@ def decide(task: Task, run: Run, rng: Generator, proving: bool) -> int:
 def note(
     evidence: Evidence, progress: Counts, milestones: Milestones, answer: int, reached: int
 ) -> None:
-    """Write down time, answer and pulls of the levels that were just reached."""
-    for level in range(progress[Progress.REACHED], reached):
+    """Write down time, answer and pulls of the levels that were just reached.
+
+    No more than there are: a test that says otherwise must not spoil the memory.
+    """
+    before = progress[Progress.REACHED]
+    reached = max(before, min(reached, milestones.times.shape[0]))
+    for level in range(before, reached):
         milestones.times[level] = evidence.clock[Clock.ROUNDS]
         milestones.answers[level] = answer
         for a in range(evidence.counts.shape[0]):

@@ -6,7 +6,8 @@ dispatcher serve two types of equal structure. So every pair of types has a loop
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
+from dataclasses import replace
+from functools import cache, wraps
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,16 +16,17 @@ from furthest import engine, parts
 from furthest.codes import Candidate
 from furthest.engine import Milestones, Run
 from furthest.errors import StrategyError
-from furthest.kernels.evidence import no_evidence
+from furthest.kernels.evidence import Evidence, no_evidence
 from furthest.kernels.exact import NoOracle, oracle_for
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Vector
 from furthest.kernels.schedules import schedule
-from furthest.sampling import rule as sampling_rules
-from furthest.stopping import test as stopping_tests
-from furthest.stopping.nomination import Stopping, no_progress
+from furthest.sampling.rule import Rule
+from furthest.stopping.nomination import Nominee, Stopping, no_progress
+from furthest.stopping.test import StoppingTest
 from furthest.strategy import Strategy, parse_schedule
 from furthest.task import Task
+from furthest.verbs import register
 
 
 class Prepared(NamedTuple):
@@ -46,7 +48,8 @@ def prepare(
 
     `truth` is the true parameter, for rules that are allowed to know it in a simulation.
     """
-    test, rule = strategy.test_for(sigma_known=sigma_known), strategy.rule
+    test = _checked_test(strategy.test_for(sigma_known=sigma_known), len(deltas))
+    rule = _checked_rule(strategy.rule)
     options = strategy.rule_options(truth)
     candidate = parts.CANDIDATES[strategy.candidate].code
     chosen = parse_schedule(strategy.schedule)
@@ -62,8 +65,7 @@ def prepare(
     judging, sampling = states()
     own_test = _own_type(judging, test, test.judge, test.observe, test.width)
     own_rule = _own_type(sampling, rule, rule.choose)
-    stopping_tests.register(own_test, test)
-    sampling_rules.register(own_rule, rule)
+    register(own_rule, rule, own_test, test)
 
     def start() -> Run:
         judging, sampling = states()
@@ -81,6 +83,48 @@ def prepare(
     return Prepared(start, _loop(own_rule, own_test) if compiled else engine.advance)
 
 
+@cache
+def _checked_rule(rule: Rule) -> Rule:
+    """Plain Python can say what is wrong, before compiled code goes astray in memory."""
+    if rule.compiled:
+        return rule
+
+    @wraps(rule.choose)
+    def choose(state: Any, task: Task, evidence: Evidence, stopping: Stopping) -> int:
+        arm = rule.choose(state, task, evidence, stopping)
+        if arm not in range(len(task.arms)):
+            raise StrategyError(
+                f"the sampling rule {rule.name!r} chose arm {arm!r}: there is no arm {arm}, they "
+                f"are numbered 0 … {len(task.arms) - 1}"
+            )
+        return int(arm)
+
+    return replace(rule, choose=choose)
+
+
+@cache
+def _checked_test(test: StoppingTest, levels: int) -> StoppingTest:
+    """The same for a stopping test."""
+    if test.compiled:
+        return test
+
+    @wraps(test.judge)
+    def judge(
+        state: Any, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
+    ) -> tuple[int, int]:
+        answer, reached = test.judge(state, task, evidence, nominee, rule)
+        answers = len(task.answers)
+        if answer not in range(answers) or not nominee.reached <= reached <= levels:
+            raise StrategyError(
+                f"the stopping test {test.name!r} says that answer {answer!r} has reached "
+                f"{reached!r} confidence levels: there are {answers} answers and {levels} levels, "
+                f"{nominee.reached} of them reached before"
+            )
+        return int(answer), int(reached)
+
+    return replace(test, judge=judge)
+
+
 def _milestones(task: Task, deltas: Sequence[float]) -> Milestones:
     levels, arms = len(deltas), len(task.arms)
     return Milestones(
@@ -95,14 +139,14 @@ def _loop(rule: Any, test: Any) -> Callable[..., int]:
     return kernel(engine.advance)
 
 
-def _own_type(state: Any, part: Any, *functions: Callable[..., Any]) -> Any:
+def _own_type(state: Any, part: Any, *functions: Callable[..., Any] | None) -> Any:
     """The type of the state; one of its own for a part that may share or borrow its state.
 
     That is every part from outside the package, and the Python function behind a kernel of it.
     """
     if not hasattr(state, "_make"):
         raise StrategyError(f"the state of {part.name!r} must be a NamedTuple, not {state!r}")
-    homes = [function.__module__ for function in functions]
+    homes = [function.__module__ for function in functions if function is not None]
     foreign = [home for home in homes if not home.startswith("furthest.")]
     if part.compiled and not foreign:
         return type(state)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from furthest import engine
+from furthest.errors import StrategyError
 from furthest.instances import Instance, hard, random
 from furthest.kernels.evidence import Clock
 from furthest.preparation import prepare
@@ -68,8 +69,11 @@ def check_rule(
 ) -> None:
     """All checks that hold on every instance."""
     strategy = _strategy(rule, options)
-    check_rounds(strategy, instance)
-    check_reproducible(strategy, instance)
+    try:
+        check_rounds(strategy, instance)
+        check_reproducible(strategy, instance)
+    except StrategyError as error:
+        raise AssertionError(str(error)) from error
 
 
 def check_rounds(strategy: Strategy, instance: Instance) -> None:
@@ -81,11 +85,9 @@ def check_rounds(strategy: Strategy, instance: Instance) -> None:
     arms, evidence = len(task.arms), run.evidence
     for t in range(1, ROUNDS_CHECKED + 1):
         engine.advance(task, run, source, rng, rng, t, True)
-        arm = run.stopping.progress[Progress.NEXT]
         assert evidence.counts.sum() == evidence.clock[Clock.ROUNDS] == t, "pulls must sum to t"
         if run.stopping.progress[Progress.REACHED]:
             return
-        assert 0 <= arm < arms, f"round {t + 1}: there is no arm {arm}"
         if evidence.clock[Clock.READY]:
             check_state(run.rule, arms, evidence.counts)
 

@@ -234,7 +234,7 @@ def test_mixture_is_below_the_least_over_all_alternatives(seed: int, d: int) -> 
     def log_e(u: Array) -> float:
         delta = root @ u
         terms = []
-        for kappa in mixture.kappas:
+        for kappa in mixture.prior.kappas:
             both = V + kappa * np.eye(d)
             explained = (V @ delta) @ np.linalg.solve(both, V @ delta)
             volume = np.linalg.slogdet(both / kappa)[1]

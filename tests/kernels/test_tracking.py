@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from furthest.kernels.tracking import C_TRACKING, D_TRACKING, explore, most_behind, track
+from furthest.codes import Tracking
+from furthest.kernels.tracking import explore, most_behind, track
 
 
 def follow(mode, weights, counts):
@@ -33,7 +34,7 @@ def test_c_tracking_stays_within_its_bound(arms):
     harmonic = sum(1 / j for j in range(2, arms + 1))
     rng = np.random.default_rng(arms)
     for weights in sequences(rng, 300, arms):
-        for counts, cumulative in follow(C_TRACKING, weights, np.ones(arms)):
+        for counts, cumulative in follow(Tracking.C, weights, np.ones(arms)):
             lead = counts - cumulative
             assert lead.max() <= 1 + 1e-6
             assert lead.min() >= -harmonic - 1e-6
@@ -48,7 +49,7 @@ def test_the_lower_bound_of_c_tracking_is_reached():
         w = np.zeros(arms)
         w[alive] = 1 / len(alive)
         cumulative += w
-        arm = track(C_TRACKING, counts, cumulative, w, 1, 0)
+        arm = track(Tracking.C, counts, cumulative, w, 1, 0)
         counts[arm] += 1
         alive.remove(arm)
     assert (counts - cumulative)[alive[0]] == pytest.approx(-(1 / 2 + 1 / 3 + 1 / 4))
@@ -59,7 +60,7 @@ def test_d_tracking_reaches_fixed_proportions(arms):
     rng = np.random.default_rng(arms)
     w = rng.dirichlet(np.ones(arms))
     rounds = 2000
-    *_, (counts, _) = follow(D_TRACKING, np.tile(w, (rounds, 1)), np.ones(arms))
+    *_, (counts, _) = follow(Tracking.D, np.tile(w, (rounds, 1)), np.ones(arms))
     # The initial pull of every arm comes on top of (t − n₀)·w; what is too much is never undone.
     assert np.abs(counts - rounds * w).max() <= arms
 
@@ -72,8 +73,8 @@ def test_d_tracking_looks_at_this_round_alone():
         expected = int(lead.argmin())
         # What was played before, here all on the other arm, does not count.
         cumulative = np.where(np.arange(2) == expected, 0.0, 1e6)
-        assert track(D_TRACKING, counts, cumulative, w, t, initial) == expected
-        assert track(C_TRACKING, counts, cumulative, w, t, initial) != expected
+        assert track(Tracking.D, counts, cumulative, w, t, initial) == expected
+        assert track(Tracking.C, counts, cumulative, w, t, initial) != expected
 
 
 @given(

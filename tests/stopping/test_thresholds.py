@@ -14,9 +14,9 @@ from furthest.problem import Problem
 from furthest.stopping import thresholds
 from furthest.stopping.mixture import levels_reached, log_e_value, start
 from furthest.stopping.nomination import Nominee, Progress
-from furthest.stopping.test import width
 from furthest.stopping.thresholds import concentration, required
 from furthest.strategy import Strategy
+from furthest.verbs import width
 from oracles.loop import Loop
 from oracles.plain import Plain, compiled, halfspace_distance
 from oracles.runs import evidence_after

@@ -8,12 +8,12 @@ import pytest
 
 import furthest as ft
 from furthest.stopping.nomination import Nominee
-from furthest.stopping.test import judge
 from furthest.errors import VerificationError
 from furthest.study.certificate import digest, guarantee, verify
 from furthest.study.events import Settings
 from furthest.study.fold import Fold
 from furthest.study.verdict import score, verdicts
+from furthest.verbs import judge
 from study.problems import ENDLESS, HARD, TWO, TWO_MU, Lab, run
 
 DEFAULT = ft.Strategy()

@@ -102,6 +102,7 @@ class Runs:
         """Question, strategy and confidence levels."""
         strategy = self.strategy.describe()
         del strategy["guarantee"]
+        strategy["threshold"] = strategy["threshold"] or ""  # as in all stores
         return self.question.settings() | {"strategy": strategy, "deltas": list(self.deltas)}
 
     def make(self, first: int, last: int, seed: int) -> Columns:

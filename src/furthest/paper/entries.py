@@ -15,6 +15,7 @@ from furthest.paper.cells import Cell, Draws, Question, Runs
 from furthest.paper.shapes import Allocation, Boxes, Curves, Quartiles, Rates, Shape, Times
 from furthest.problem import Notion
 from furthest.sampling.rule import Rule
+from furthest.parts import CandidateWord, ThresholdWord
 from furthest.strategy import Strategy
 
 NOTIONS: tuple[Notion, Notion] = ("multiplicative", "additive")
@@ -46,7 +47,7 @@ PROVEN_ON_RANDOM = {
     "lingape": 0.2,
     "xy-adaptive": 0.2,
 }
-PROVEN = {"mixture": ("glr", "mixture"), "top-wrong": ("top-wrong", "")}
+PROVEN = {"mixture": ("glr", "mixture"), "top-wrong": ("top-wrong", None)}
 # Each algorithm's own stopping rule, which knows no ε.
 OWN = {"lingame": "glr", "lingape": "gap", "xy-adaptive": "elimination"}
 OWN_ROUNDS = {"lingame": 150_000, "lingape": 120_000, "xy-adaptive": 260_000}
@@ -69,9 +70,9 @@ class Entry:
 def on_hard(
     sampling: str,
     notion: Notion,
-    candidate: str = INSTANTANEOUS,
+    candidate: CandidateWord = INSTANTANEOUS,
     stopping: str = "glr",
-    threshold: str = "paper",
+    threshold: ThresholdWord | None = "paper",
     *,
     arms: str = "all",
     share: float = 1.0,
@@ -95,7 +96,7 @@ def on_random(
     notion: Notion,
     d: int,
     stopping: str = "glr",
-    threshold: str = "paper",
+    threshold: ThresholdWord | None = "paper",
     share: float = 1.0,
     options: Mapping[str, Any] | None = None,
 ) -> Runs:
@@ -309,7 +310,9 @@ def _tracking() -> Entry:
 # What the paper left open ---------------------------------------------------------------------
 
 
-def on_many_levels(candidate: str, stopping: str, threshold: str, z_oracle: str) -> Runs:
+def on_many_levels(
+    candidate: CandidateWord, stopping: str, threshold: ThresholdWord | None, z_oracle: str
+) -> Runs:
     """LεBAI on the hard instance, one trajectory for all δ."""
     strategy = Strategy("lebai", candidate, stopping, threshold, options={"z_oracle": z_oracle})
     return Runs(Question("hard"), strategy, LEVELS, share=0.2, rounds=14_000)
@@ -325,7 +328,7 @@ def characteristic_times() -> dict[str, float]:
 ASYMPTOTIC = {
     "furthest answer, mixture": on_many_levels(INSTANTANEOUS, "glr", "mixture", INSTANTANEOUS),
     "greedy answer, mixture": on_many_levels("greedy", "glr", "mixture", "greedy"),
-    "furthest answer, top-wrong": on_many_levels(INSTANTANEOUS, "top-wrong", "", INSTANTANEOUS),
+    "furthest answer, top-wrong": on_many_levels(INSTANTANEOUS, "top-wrong", None, INSTANTANEOUS),
     "furthest answer, paper's threshold": on_many_levels(
         INSTANTANEOUS, "glr", "paper", INSTANTANEOUS
     ),

@@ -16,8 +16,8 @@ from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import fill
 from furthest.kernels.rivals import rival
 from furthest.stopping.nomination import Stopping
-from furthest.stopping.test import width
 from furthest.task import Task
+from furthest.verbs import width
 from furthest.sampling.rule import Rule
 
 

@@ -14,14 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from numba.extending import overload
-
-from furthest.kernels.evidence import Evidence
-from furthest.stopping.nomination import Stopping
-from furthest.task import Task
-
-__compiled__ = True
-
 
 @dataclass(frozen=True)
 class Rule:
@@ -34,22 +26,3 @@ class Rule:
     optimality: str = "unknown"
     depends_on_delta: bool = False
     compiled: bool = True
-
-
-_rules: dict[type, Rule] = {}
-
-
-def register(state: type, rule: Rule) -> None:
-    """Make this the rule of states of this type."""
-    _rules[state] = rule
-
-
-def choose(rule: Any, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """The arm to pull next, by the rule that the state belongs to."""
-    return _rules[type(rule)].choose(rule, task, evidence, stopping)
-
-
-@overload(choose, inline="always", strict=False)
-def _choose_compiled(rule: Any, task: Any, evidence: Any, stopping: Any) -> Any:
-    chosen = _rules[rule.instance_class].choose
-    return lambda rule, task, evidence, stopping: chosen(rule, task, evidence, stopping)

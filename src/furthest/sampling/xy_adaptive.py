@@ -20,8 +20,8 @@ from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Counts, Vector, fill
 from furthest.kernels.rivals import Mask, eliminate
 from furthest.stopping.nomination import Stopping
-from furthest.stopping.test import width
 from furthest.task import Task
+from furthest.verbs import width
 from furthest.sampling.rule import Rule
 
 

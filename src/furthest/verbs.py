@@ -1,0 +1,96 @@
+"""What sampling rules and stopping tests do, found by the type of their state.
+
+In compiled code that is settled by the compiler: it contains the rule and the test in use, and no
+others. In plain Python it is looked up at every call.
+"""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from numba.extending import overload
+
+from furthest.kernels.evidence import Evidence
+from furthest.kernels.jit import kernel, spliced
+from furthest.kernels.scales import FIRST_SCALE, SCALES
+from furthest.stopping.nomination import Nominee, Stopping
+from furthest.task import Task
+
+if TYPE_CHECKING:
+    from furthest.sampling.rule import Rule
+    from furthest.stopping.test import StoppingTest
+
+_rules: "dict[type, Rule]" = {}
+_tests: "dict[type, StoppingTest]" = {}
+
+
+def register(rule_state: type, rule: "Rule", test_state: type, test: "StoppingTest") -> None:
+    """Say whose states these types are."""
+    _rules[rule_state] = rule
+    _tests[test_state] = test
+
+
+def choose(rule: Any, task: Task, evidence: Evidence, stopping: Stopping) -> int:
+    """The arm to pull next, by the sampling rule."""
+    return _rules[type(rule)].choose(rule, task, evidence, stopping)
+
+
+def judge(
+    test: Any, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
+) -> tuple[int, int]:
+    """(answer, confidence levels that it has reached), by the stopping test."""
+    return _tests[type(test)].judge(test, task, evidence, nominee, rule)
+
+
+def observe(test: Any, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
+    """Let the test take in the measurement that `evidence` has just taken in."""
+    (_tests[type(test)].observe or _ignore)(test, task, evidence, arm, reward)
+
+
+def width(stopping: Stopping, task: Task, rounds: int) -> float:
+    """A squared radius that goes with the smallest δ after so many rounds, by the test."""
+    return (_tests[type(stopping.test)].width or _ellipsoid_width)(stopping, task, rounds)
+
+
+@overload(choose, inline="always", strict=False)
+def _choose_compiled(rule: Any, task: Any, evidence: Any, stopping: Any) -> Any:
+    chosen = _rules[rule.instance_class].choose
+    return lambda rule, task, evidence, stopping: chosen(rule, task, evidence, stopping)
+
+
+@overload(judge, inline="always", strict=False)
+def _judge_compiled(test: Any, task: Any, evidence: Any, nominee: Any, rule: Any) -> Any:
+    chosen = _tests[test.instance_class].judge
+    return lambda test, task, evidence, nominee, rule: chosen(test, task, evidence, nominee, rule)
+
+
+@overload(observe, inline="always", strict=False)
+def _observe_compiled(test: Any, task: Any, evidence: Any, arm: Any, reward: Any) -> Any:
+    chosen = _tests[test.instance_class].observe or _ignore
+    return lambda test, task, evidence, arm, reward: chosen(test, task, evidence, arm, reward)
+
+
+@overload(width, inline="always", strict=False)
+def _width_compiled(stopping: Any, task: Any, rounds: Any) -> Any:
+    state = stopping.types[stopping.fields.index("test")]
+    chosen = _tests[state.instance_class].width or _ellipsoid_width
+    return lambda stopping, task, rounds: chosen(stopping, task, rounds)
+
+
+@spliced
+def _ignore(test: Any, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
+    """Nothing to take in."""
+
+
+@spliced
+def _ellipsoid_width(stopping: Stopping, task: Task, rounds: int) -> float:
+    """For tests that have no width of their own."""
+    levels = stopping.levels
+    return _squared_radius(task.arms.shape[1], rounds, levels[levels.shape[0] - 1])
+
+
+@kernel
+def _squared_radius(d: int, rounds: int, log_level: float) -> float:
+    """Of the mixture's ellipsoid at its first scale, all directions known equally well: V = t·I."""
+    kappa = FIRST_SCALE * d
+    volume = d * math.log1p(rounds / kappa)
+    return (1.0 + kappa / rounds) * (2.0 * (log_level + math.log(SCALES)) + volume)
