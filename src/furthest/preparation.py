@@ -53,7 +53,7 @@ def prepare(
     options = strategy.rule_options(truth)
     candidate = parts.CANDIDATES[strategy.candidate].code
     chosen = parse_schedule(strategy.schedule)
-    grid = (parts.SCHEDULES[chosen.mode].code, parts.GRIDS[chosen.grid].code)
+    mode, grid = parts.SCHEDULES[chosen.mode].code, parts.GRIDS[chosen.grid].code
     levels = np.array([math.log(1 / delta) for delta in deltas])
 
     def states() -> tuple[Any, Any]:
@@ -73,7 +73,7 @@ def prepare(
             candidate=int(candidate),
             levels=levels,
             test=own_test._make(judging),
-            schedule=schedule(*map(int, grid), chosen.start, chosen.ratio),
+            schedule=schedule(int(mode), int(grid), chosen.start, chosen.ratio),
             oracle=oracle_for(task) if candidate == Candidate.FURTHEST else NoOracle(),
             progress=no_progress(task),
         )
@@ -150,7 +150,8 @@ def _own_type(state: Any, part: Any, *functions: Callable[..., Any] | None) -> A
     foreign = [home for home in homes if not home.startswith("furthest.")]
     if part.compiled and not foreign:
         return type(state)
-    return _subtype(type(state), part, (foreign or homes)[0])
+    kind: Any = type(state)
+    return _subtype(kind, part, (foreign or homes)[0])
 
 
 @cache

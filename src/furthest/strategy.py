@@ -64,9 +64,9 @@ class Strategy:
 
     def _check_stopping(self) -> None:
         """Refuse combinations that make no sense; the tests themselves say which."""
-        if self.threshold is None and isinstance(self.stopping, str):
-            if not _is_place(self.stopping):
-                self._set("threshold", next(iter(stopping.versions(self.stopping))))
+        word = self.stopping
+        if self.threshold is None and isinstance(word, str) and not _is_place(word):
+            self._set("threshold", next(iter(stopping.versions(word))))
         test = self.test
         if test.sampling is not None and test.sampling != self.name:
             raise StrategyError(
@@ -251,8 +251,8 @@ def _place(part: Any, function: Callable[..., Any]) -> str:
             if value is part:
                 return f"{module}:{name}"
     raise StrategyError(
-        f"{part.name!r} cannot be found again: make it a constant of a module that can be imported, "
-        f"next to its functions (they are in {module!r})"
+        f"{part.name!r} cannot be found again: make it a constant of a module that can be "
+        f"imported, next to its functions (they are in {module!r})"
     )
 
 

@@ -1,8 +1,10 @@
 """What sampling rules and stopping tests do, found by the type of their state.
 
 In compiled code that is settled by the compiler: it contains the rule and the test in use, and no
-others. In plain Python it is looked up at every call.
+others. In plain Python it is looked up at every call. (An overload must return a Python function,
+not a kernel: hence the lambdas.)
 """
+# ruff: noqa: PLW0108
 
 import math
 from typing import TYPE_CHECKING, Any

@@ -53,7 +53,11 @@ def cases() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
                 yield f"{rule}, {name}, {notion}", {"sampling": rule, **words}, {"notion": notion}
             for name in ("top-wrong", "mixture"):
                 words = {"sampling": rule, **STOPPINGS[name]}
-                yield f"{rule}, {name}, {notion}, σ unknown", words, {"notion": notion, "sigma": None}
+                yield (
+                    f"{rule}, {name}, {notion}, σ unknown",
+                    words,
+                    {"notion": notion, "sigma": None},
+                )
         words = {"sampling": "xy-adaptive", "stopping": "elimination", "threshold": "paper"}
         yield f"xy-adaptive, elimination, {notion}", words, {"notion": notion}
         for candidate in ("greedy", "furthest"):
@@ -89,10 +93,11 @@ def decided(strategy: dict[str, Any], question: dict[str, Any]) -> dict[str, Any
         results = ft.simulate(
             problem, instance.truth, chosen, deltas, RUNS, seed=7, max_rounds=MOST
         )
+        pulls = np.ascontiguousarray(results.pulls, "<i8").tobytes()
         found[instance.name] = {
             "times": results.stopping_times.tolist(),
             "answers": results.answers.tolist(),
-            "pulls": hashlib.sha256(np.ascontiguousarray(results.pulls, "<i8").tobytes()).hexdigest()[:16],
+            "pulls": hashlib.sha256(pulls).hexdigest()[:16],
         }
     return found
 

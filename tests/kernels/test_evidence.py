@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from furthest import instances
-from furthest.kernels.evidence import Clock, REFRESH, no_evidence, take_in
+from furthest.kernels.evidence import REFRESH, Clock, no_evidence, take_in
 from furthest.problem import Problem
 from furthest.strategy import Strategy
 from oracles.plain import Plain, compiled

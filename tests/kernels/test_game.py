@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 
 from furthest.kernels.evidence import Evidence, no_evidence, take_in
 from furthest.kernels.game import closest_alternative, nature, optimistic_gains
-from furthest.task import Task
 from furthest.problem import Notion, Problem
+from furthest.task import Task
 
 
 def measured(task: Task, mu: np.ndarray, seed: int) -> Evidence:

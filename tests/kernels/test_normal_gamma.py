@@ -12,7 +12,6 @@ from furthest.kernels import normal_gamma, topwrong
 from furthest.kernels.answers import instantaneous_furthest
 from furthest.kernels.evidence import Clock, Evidence, no_evidence, take_in
 from furthest.kernels.normal_gamma import Shapes
-from furthest.task import Task
 from furthest.kernels.topwrong import (
     Case,
     Ellipsoid,
@@ -24,8 +23,9 @@ from furthest.kernels.topwrong import (
     observe,
     top_wrong,
 )
-from furthest.stopping import mixture as mixtures
 from furthest.problem import Problem
+from furthest.stopping import mixture as mixtures
+from furthest.task import Task
 from oracles.near_null import (
     CHASE,
     LONGER,

@@ -18,9 +18,9 @@ from furthest.kernels.evidence import Clock, Evidence, no_evidence, take_in
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Vector
 from furthest.kernels.normal_gamma import Shapes
-from furthest.task import Task
 from furthest.kernels.topwrong import Price, TopWrong, met, observe, top_wrong
 from furthest.problem import Notion, Problem
+from furthest.task import Task
 
 Array = NDArray[np.float64]
 

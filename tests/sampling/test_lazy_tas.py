@@ -7,8 +7,8 @@ import pytest
 from scipy.linalg import eigh
 
 import furthest as ft
-from furthest.preparation import prepare
 from furthest.instances import Instance
+from furthest.preparation import prepare
 from furthest.problem import spanning_arms
 from oracles.replay import instances
 from oracles.steps import distances, furthest, last_step, shapes, steps, value

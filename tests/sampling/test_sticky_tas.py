@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import furthest as ft
-from furthest.preparation import prepare
 from furthest.instances import Instance
+from furthest.preparation import prepare
 from oracles.replay import instances
 from oracles.steps import distances, furthest, last_step, near_best, shapes, steps, value
 

@@ -17,7 +17,6 @@ from furthest.kernels import topwrong
 from furthest.kernels.answers import instantaneous_furthest
 from furthest.kernels.evidence import Clock, Evidence, no_evidence, take_in
 from furthest.kernels.normal_gamma import Shapes
-from furthest.task import Task
 from furthest.kernels.topwrong import (
     Case,
     Ellipsoid,
@@ -31,6 +30,7 @@ from furthest.kernels.topwrong import (
 )
 from furthest.problem import Notion, Problem
 from furthest.stopping.top_wrong import check
+from furthest.task import Task
 from oracles.near_null import (
     CHASE,
     LONGER,

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import furthest as ft
-from furthest.stopping.nomination import Nominee
 from furthest.errors import VerificationError
+from furthest.stopping.nomination import Nominee
 from furthest.study.certificate import digest, guarantee, verify
 from furthest.study.events import Settings
 from furthest.study.fold import Fold

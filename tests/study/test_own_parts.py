@@ -142,7 +142,9 @@ def test_a_part_that_is_gone_is_named(python, sqlite_url, tmp_path):
     assert json.loads(study.events()[0].data)["strategy"]["sampling"] == "mine:RULE"
     # Results are safe all the same; only what decides is missing.
     study.tell(trial, 1.0)
-    with pytest.raises(ft.StrategyError, match="'mine:RULE' cannot be found: No module named 'mine'"):
+    with pytest.raises(
+        ft.StrategyError, match="'mine:RULE' cannot be found: No module named 'mine'"
+    ):
         study.ask()
 
 

@@ -38,10 +38,18 @@ def command(
 ) -> None:
     """Compare sampling rules: stopping times, allocation per arm, errors, beside the limits."""
     from furthest.sampling import MODULES
-    from furthest.strategy import Strategy
 
     names = list(MODULES) if sampling == "all" else sampling.split(",")
-    strategies = [Strategy(name, candidate, stopping, threshold, schedule) for name in names]
+    strategies = [
+        o.find_strategy(
+            sampling=name,
+            candidate=candidate,
+            stopping=stopping,
+            threshold=threshold,
+            schedule=schedule,
+        )
+        for name in names
+    ]
     found = o.find_instance(instance, eps, notion, sigma, mu)
     with o.compilation("complexity"):
         from furthest.characteristic import complexity

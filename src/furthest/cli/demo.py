@@ -6,11 +6,12 @@ from typing import Annotated
 import typer
 
 from furthest.cli import options as o
+from furthest.parts import ThresholdWord
 
 DELTA = 0.01
 
 # Label: sampling rule, and the threshold of the GLR instead of top-wrong.
-ROWS = {
+ROWS: dict[str, tuple[str, ThresholdWord | None]] = {
     "LεBAI, proven": ("lebai", None),
     "LεBAI, the paper's": ("lebai", "paper"),
     "uniform, proven": ("uniform", None),

@@ -61,8 +61,16 @@ def command(
     if spread is not None and jobs > 1:
         raise InputError("with --spread the studies run in one process: leave out --jobs")
     found = o.find_instance(instance, eps, notion, sigma, mu)
-    words = (sampling, candidate, stopping, threshold, schedule, tracking)
-    strategy = o.find_strategy(words, option, stopping_option)
+    strategy = o.find_strategy(
+        option,
+        stopping_option,
+        sampling=sampling,
+        candidate=candidate,
+        stopping=stopping,
+        threshold=threshold,
+        schedule=schedule,
+        tracking=tracking,
+    )
     deltas = delta or [0.1, 0.01]
     with o.progress_bar(strategy.name, runs) as progress:
         import numpy as np

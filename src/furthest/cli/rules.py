@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from furthest.stopping.test import StoppingTest
 
 CLOSED = {
-    "candidate": parts.CANDIDATES,
-    "schedule": parts.SCHEDULES,
-    "grid": parts.GRIDS,
-    "tracking": parts.TRACKINGS,
+    "candidate": parts.CANDIDATES.values(),
+    "schedule": parts.SCHEDULES.values(),
+    "grid": parts.GRIDS.values(),
+    "tracking": parts.TRACKINGS.values(),
 }
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:
     """Every part of every axis, as plain data."""
     closed = {
-        axis: [{"name": part.name, "what": part.what, "source": part.source} for part in own.values()]
+        axis: [{key: getattr(part, key) for key in ("name", "what", "source")} for part in own]
         for axis, own in CLOSED.items()
     }
     return {

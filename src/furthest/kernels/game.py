@@ -26,8 +26,8 @@ from furthest.kernels.linalg import (
     solve_lower_transposed,
     weighted_information,
 )
-from furthest.task import Task
 from furthest.kernels.tracking import most_behind
+from furthest.task import Task
 
 # Added to V_w where it is singular: in whitened coordinates, this share of uniform exploration.
 RIDGE = 1e-6

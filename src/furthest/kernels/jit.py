@@ -22,6 +22,7 @@ from numba.extending import intrinsic, overload
 _njit: Any = numba.njit
 _config: Any = numba.config
 _typeof: Any = numba.typeof
+_overload: Any = overload
 _types: Any = types
 _cgutils: Any = cgutils
 
@@ -131,7 +132,7 @@ def merged(function: Callable[P, R]) -> Callable[P, R]:
     For what must run in both worlds, since it calls rules that may be plain Python.
     """
     if not _config.DISABLE_JIT:
-        overload(function, jit_options=OPTIONS, inline="always", strict=False)(
+        _overload(function, jit_options=OPTIONS, inline="always", strict=False)(
             lambda *_, **__: function
         )
     return function

@@ -15,7 +15,7 @@ SCALES = 3
 
 def mixture_scales(d: int) -> Vector:
     """The mixture's prior precisions in dimension d."""
-    return FIRST_SCALE * d * RATIO ** np.arange(SCALES)
+    return FIRST_SCALE * d * RATIO ** np.arange(SCALES, dtype=float)
 
 
 @kernel

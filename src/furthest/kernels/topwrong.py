@@ -435,7 +435,8 @@ def log_one_sided(t: float, variance: float, size: float, directions: Matrix) ->
         tail = math.erfc(-s * math.sqrt(0.5))
         if tail <= 0.0:
             continue
-        term = 0.5 * (s * s - math.log(both / prior)) + math.log(tail) + directions[Prior.LOG_WEIGHT, j]
+        log_weight = directions[Prior.LOG_WEIGHT, j]
+        term = 0.5 * (s * s - math.log(both / prior)) + math.log(tail) + log_weight
         if term > top:
             total = total * math.exp(top - term) + 1.0
             top = term
@@ -528,5 +529,7 @@ def update_radii(state: TopWrong, rounds: float, level: int, largest: float) -> 
             squared_radius = math.inf
             if rest > 0.0:
                 squared_radius = share * residual[Residual.SUM] / rest
-                residual[Residual.BOUND] = min(residual[Residual.BOUND], residual[Residual.SUM] / rest)
+                residual[Residual.BOUND] = min(
+                    residual[Residual.BOUND], residual[Residual.SUM] / rest
+                )
         ellipsoids[Ellipsoid.SQUARED_RADIUS, j] = squared_radius

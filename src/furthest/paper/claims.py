@@ -15,6 +15,7 @@ from furthest.paper import entries as e
 from furthest.paper.cells import Runs
 from furthest.paper.outcomes import Estimate, NotMadeError, Outcomes, average, mean_of
 from furthest.paper.shapes import CLOSE, ratios, share
+from furthest.parts import CandidateWord
 from furthest.problem import Notion
 
 # A margin must be positive by one standard error to confirm, negative by two to refute.
@@ -220,7 +221,7 @@ def _gap(outcomes: Outcomes) -> Finding:
     return Finding(text, (_below(furthest, gap), _within(gap.over(greedy), 1.0, PAR)))
 
 
-def _basis(outcomes: Outcomes, notion: Notion, rule: str, candidate: str) -> Estimate:
+def _basis(outcomes: Outcomes, notion: Notion, rule: str, candidate: CandidateWord) -> Estimate:
     return _mean(outcomes, e.on_hard(rule, notion, candidate, arms="basis"))
 
 

@@ -13,13 +13,13 @@ from furthest.characteristic import complexity
 from furthest.paper import decreasing, printed
 from furthest.paper.cells import Cell, Draws, Question, Runs
 from furthest.paper.shapes import Allocation, Boxes, Curves, Quartiles, Rates, Shape, Times
+from furthest.parts import CandidateWord, ThresholdWord
 from furthest.problem import Notion
 from furthest.sampling.rule import Rule
-from furthest.parts import CandidateWord, ThresholdWord
 from furthest.strategy import Strategy
 
 NOTIONS: tuple[Notion, Notion] = ("multiplicative", "additive")
-INSTANTANEOUS = "instantaneous-furthest"
+INSTANTANEOUS: CandidateWord = "instantaneous-furthest"
 DIMENSIONS = (6, 8, 10, 12)
 EPSILONS = (0.001, 0.003, 0.01, 0.03, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 LEVELS = tuple(10.0**-k for k in (1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 40, 50, 70, 100))
@@ -47,7 +47,10 @@ PROVEN_ON_RANDOM = {
     "lingape": 0.2,
     "xy-adaptive": 0.2,
 }
-PROVEN = {"mixture": ("glr", "mixture"), "top-wrong": ("top-wrong", None)}
+PROVEN: dict[str, tuple[str, ThresholdWord | None]] = {
+    "mixture": ("glr", "mixture"),
+    "top-wrong": ("top-wrong", None),
+}
 # Each algorithm's own stopping rule, which knows no ε.
 OWN = {"lingame": "glr", "lingape": "gap", "xy-adaptive": "elimination"}
 OWN_ROUNDS = {"lingame": 150_000, "lingape": 120_000, "xy-adaptive": 260_000}

@@ -1,7 +1,9 @@
 """The paper's printed numbers: Jourdan & Degenne (2022), ε = 0.05, δ = 0.01, 5,000 runs each."""
 
 # Tables 1 and 7: mean stopping times, arms {e1, e2}, the hard instance's four answers.
-CANDIDATES = ("greedy", "furthest", "instantaneous-furthest")
+from furthest.parts import CandidateWord
+
+CANDIDATES: tuple[CandidateWord, ...] = ("greedy", "furthest", "instantaneous-furthest")
 BY_CANDIDATE: dict[str, dict[str, tuple[int, int, int]]] = {
     "multiplicative": {
         "lebai": (416, 383, 381),

@@ -18,10 +18,10 @@ from furthest.kernels.exact import oracle_for
 from furthest.kernels.furthest import Oracle, furthest_design
 from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Matrix, Vector
-from furthest.stopping.nomination import Stopping
-from furthest.task import Task
 from furthest.kernels.tracking import catch_up, most_behind
 from furthest.sampling.rule import Rule
+from furthest.stopping.nomination import Stopping
+from furthest.task import Task
 
 TINY = 1e-300
 

@@ -11,10 +11,10 @@ from furthest.kernels.exact import oracle_for
 from furthest.kernels.furthest import furthest_design
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Vector
-from furthest.stopping.nomination import Stopping
-from furthest.task import Task
 from furthest.kernels.tracking import most_behind
 from furthest.sampling.rule import Rule
+from furthest.stopping.nomination import Stopping
+from furthest.task import Task
 
 # Relative gap to which w_F is solved.
 OPTIMAL = 1e-6

@@ -39,10 +39,10 @@ from furthest.kernels.linalg import (
     solve_lower_transposed,
     weighted_information,
 )
-from furthest.stopping.nomination import Stopping
-from furthest.task import Task
 from furthest.kernels.tracking import TIE
 from furthest.sampling.rule import Rule
+from furthest.stopping.nomination import Stopping
+from furthest.task import Task
 
 # Exponent of the smoothing r_t.
 SMOOTHING = 0.9
@@ -197,7 +197,7 @@ def _equilibrium(tableau: Matrix, m: int, k: int, labels: Counts, out: Vector) -
     The simplex method on max Σ_j p_j subject to Σ_j p_j A_ja ≤ 1, p ≥ 0, whose dual variables are
     the z_a up to scale (von Neumann's reduction). Exact up to rounding; Bland's rule, so it ends.
     Memory row j of the tableau holds a variable outside the basis, memory column a one inside:
-    labels below m are the p_j, the others the slacks of the arms. False if there were too many pivots.
+    labels below m are the p_j, the others the slacks of the arms. False after too many pivots.
     """
     for j in range(m):
         tableau[j, k] = -1.0

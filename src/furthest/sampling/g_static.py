@@ -9,9 +9,9 @@ from typing import NamedTuple
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.greedy_design import Design, best_arm, consider_arms, design
 from furthest.kernels.jit import inlined
+from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
 from furthest.task import Task
-from furthest.sampling.rule import Rule
 
 
 class GStatic(NamedTuple):

@@ -18,11 +18,11 @@ from furthest.kernels.exact import oracle_for
 from furthest.kernels.furthest import Oracle, furthest_design
 from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Counts, Matrix, Vector, cholesky
-from furthest.stopping.nomination import Stopping
-from furthest.task import Task
 from furthest.kernels.tracking import most_behind
 from furthest.problem import spanning_arms
 from furthest.sampling.rule import Rule
+from furthest.stopping.nomination import Stopping
+from furthest.task import Task
 
 
 class State(IntEnum):

@@ -22,11 +22,11 @@ from furthest.kernels.game import Nature, closest_alternative, nature, optimisti
 from furthest.kernels.jit import inlined
 from furthest.kernels.learners import Learner, adahedge, learn, learner_weights
 from furthest.kernels.linalg import Vector
+from furthest.kernels.tracking import explore, track
+from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
 from furthest.stopping.thresholds import concentration
 from furthest.task import Task
-from furthest.kernels.tracking import explore, track
-from furthest.sampling.rule import Rule
 
 SLACKS = ("log", "theory")
 

@@ -15,10 +15,10 @@ from furthest.kernels.greedy_design import Design, best_arm, consider_difference
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import fill
 from furthest.kernels.rivals import rival
+from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
 from furthest.task import Task
 from furthest.verbs import width
-from furthest.sampling.rule import Rule
 
 
 class Lingape(NamedTuple):

@@ -32,10 +32,10 @@ from furthest.kernels.linalg import (
     copy,
     solve_lower_transposed,
 )
-from furthest.stopping.nomination import Stopping
-from furthest.task import Task
 from furthest.kernels.tracking import catch_up, most_behind
 from furthest.sampling.rule import Rule
+from furthest.stopping.nomination import Stopping
+from furthest.task import Task
 
 
 class StickyTas(NamedTuple):

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import inlined
+from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
 from furthest.task import Task
-from furthest.sampling.rule import Rule
 
 
 class Uniform(NamedTuple):

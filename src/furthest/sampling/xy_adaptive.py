@@ -19,10 +19,10 @@ from furthest.kernels.greedy_design import Design, best_arm, consider_difference
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Counts, Vector, fill
 from furthest.kernels.rivals import Mask, eliminate
+from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
 from furthest.task import Task
 from furthest.verbs import width
-from furthest.sampling.rule import Rule
 
 
 class Phase(IntEnum):

@@ -15,9 +15,9 @@ from furthest.kernels.evidence import Evidence
 from furthest.kernels.greedy_design import Design, best_arm, consider_differences, design
 from furthest.kernels.jit import inlined
 from furthest.kernels.rivals import Mask
+from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
 from furthest.task import Task
-from furthest.sampling.rule import Rule
 
 
 class XYStatic(NamedTuple):

@@ -37,10 +37,8 @@ def glr_statistic(task: Task, evidence: Evidence, z: int) -> float:
     return float((np.maximum(margins, 0.0) ** 2 / norms).min(initial=math.inf))
 
 
-def clearest_defeat(
-    task: Task, evidence: Evidence, z: int
-) -> tuple[float, float, float] | None:
-    """(n², ‖y‖²_{V⁻¹}, ‖V⁻¹y‖²), y = z − c·x, for the x that beats z most clearly; None without any.
+def clearest_defeat(task: Task, evidence: Evidence, z: int) -> tuple[float, float, float] | None:
+    """(n², ‖y‖²_{V⁻¹}, ‖V⁻¹y‖²), y = z − c·x, for the x that beats z most clearly; or None.
 
     A confidence set that misses {λ : ⟨λ, y⟩ + e ≥ 0} has no parameter under which z is ε-best.
     """

@@ -17,7 +17,6 @@ from furthest.stopping.test import Score, StoppingTest
 from furthest.stopping.thresholds import THRESHOLDS, Choice, Threshold, required, threshold_width
 from furthest.task import Task
 
-
 WHAT = "the candidate's evidence exceeds the threshold"
 SOURCE = "Jourdan & Degenne (2022), equation 2"
 

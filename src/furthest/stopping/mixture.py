@@ -176,9 +176,7 @@ def start_student(task: Task, deltas: Sequence[float]) -> Student:
 
 
 @inlined
-def observe_student(
-    test: Student, task: Task, evidence: Evidence, arm: int, reward: float
-) -> None:
+def observe_student(test: Student, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
     """Keep the residual sum of squares up to date."""
     if evidence.clock[Clock.READY] == 0:
         return

@@ -2,12 +2,14 @@
 
 A test is a `start` and a `judge`, and as much of the rest as it needs:
 
-    state = start(task, deltas, **options)         # plain Python; a NamedTuple of arrays; δ descends
-    observe(state, task, evidence, arm, reward)    # each measurement, once `evidence` has taken it in
+    state = start(task, deltas, **options)        # plain Python; a NamedTuple of arrays
+    observe(state, task, evidence, arm, reward)   # each measurement, once `evidence` has it
     answer, reached = judge(state, task, evidence, nominee, rule)
-    score(state, task, evidence, nominee, rule)    # → Score: how near the nominee is, for a status
-    excludes(state, task, evidence, z)             # → bool: whether z is certainly not ε-best
-    width(stopping, task, rounds)                  # a squared radius, for sampling rules that use one
+    score(state, task, evidence, nominee, rule)   # → Score: how near the nominee is, for a status
+    excludes(state, task, evidence, z)            # → bool: whether z is certainly not ε-best
+    width(stopping, task, rounds)                 # a squared radius, for rules that sample by one
+
+The δ of `start` are in descending order, so confidence levels are reached in the order given.
 
 `judge` is asked whenever the schedule wants a test: how many confidence levels are reached by now,
 never fewer than `nominee.reached`, and with which answer, mostly `nominee.answer`. `rule` is the

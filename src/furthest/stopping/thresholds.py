@@ -53,7 +53,7 @@ def required(rule: Threshold, rounds: int, level: int) -> float:
 @inlined
 def threshold_width(stopping: Stopping, task: Task, rounds: int) -> float:
     """The threshold of the smallest δ, of a test whose state has one."""
-    rule = stopping.test.threshold
+    rule: Threshold = stopping.test.threshold
     return required(rule, rounds, rule.offsets.shape[0] - 1)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from furthest.characteristic import complexity
-from furthest.errors import InputError, ParameterError
 from furthest.engine import simulated
+from furthest.errors import InputError, ParameterError
 from furthest.kernels.evidence import Clock
 from furthest.study.events import Event, Settings, columns
 from furthest.study.fold import Fold, copied
