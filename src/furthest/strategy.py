@@ -157,7 +157,7 @@ class Strategy:
         """
         from furthest.kernels.answers import CANDIDATES, FURTHEST
         from furthest.kernels.evidence import no_evidence
-        from furthest.kernels.exact import NoOracle, oracle_for
+        from furthest.kernels.oracle import NoOracle, oracle_for
         from furthest.kernels.stopping import stopping
         from furthest.kernels.thresholds import threshold
 

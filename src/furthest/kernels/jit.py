@@ -39,7 +39,7 @@ OPTIONS: dict[str, Any] = {
 }
 
 PACKAGE = Path(__file__).resolve().parent.parent
-COMPILED_SOURCES = ("kernels/*.py", "sampling/*.py", "engine.py", "paper/decreasing.py")
+COMPILED_SOURCES = ("kernels/**/*.py", "sampling/*.py", "engine.py", "paper/decreasing.py")
 
 
 def source_digest(package: Path = PACKAGE) -> str:

@@ -15,11 +15,10 @@ from furthest.kernels.answers import (
     is_near_best,
 )
 from furthest.kernels.evidence import ROUNDS, Evidence
-from furthest.kernels.exact import NoOracle, exact_furthest
-from furthest.kernels.furthest import Oracle
 from furthest.kernels.jit import inlined
 from furthest.kernels.judging import ANSWER, MET, judge
 from furthest.kernels.linalg import Counts
+from furthest.kernels.oracle import NoOracle, Oracle, exact_furthest
 from furthest.kernels.schedules import LAZY, Schedule, on_grid
 from furthest.kernels.task import Task
 from furthest.kernels.thresholds import Threshold

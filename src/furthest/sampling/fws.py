@@ -29,8 +29,6 @@ from furthest.kernels.answers import (
     instantaneous_furthest,
 )
 from furthest.kernels.evidence import ROUNDS, Evidence
-from furthest.kernels.exact import NoOracle, exact_furthest, oracle_for
-from furthest.kernels.furthest import Oracle
 from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import (
     Counts,
@@ -44,6 +42,7 @@ from furthest.kernels.linalg import (
     solve_lower_transposed,
     weighted_information,
 )
+from furthest.kernels.oracle import NoOracle, Oracle, exact_furthest, oracle_for
 from furthest.kernels.stopping import Stopping
 from furthest.kernels.task import Task
 from furthest.kernels.tracking import TIE

@@ -13,10 +13,9 @@ import numpy as np
 
 from furthest.errors import StrategyError
 from furthest.kernels.evidence import ROUNDS, Evidence
-from furthest.kernels.exact import oracle_for
-from furthest.kernels.furthest import Oracle, furthest_design
 from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Counts, Matrix, Vector, cholesky
+from furthest.kernels.oracle import Oracle, furthest_design, oracle_for
 from furthest.kernels.stopping import Stopping
 from furthest.kernels.task import Task
 from furthest.kernels.tracking import most_behind
@@ -71,9 +70,7 @@ def choose(rule: LazyTas, task: Task, evidence: Evidence, stopping: Stopping) ->
     state, allotted = rule.state, rule.allotted
     rounds = evidence.clock[ROUNDS]
     if rounds + 1 >= state[NEXT]:
-        state[ANSWER] = furthest_design(
-            rule.oracle, task.arms, task.answers, evidence.values, task.c, task.e, rule.gap
-        )
+        state[ANSWER] = furthest_design(rule.oracle, task, evidence.values, rule.gap)
         state[NEXT] = max(rounds + 2, math.ceil((1.0 + rule.ratio) * (rounds + 1)))
     for a in range(allotted.shape[0]):
         allotted[a] += rule.oracle.weights[state[ANSWER], a]

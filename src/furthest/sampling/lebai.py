@@ -21,12 +21,11 @@ from furthest.kernels.answers import (
     instantaneous_furthest,
 )
 from furthest.kernels.evidence import ROUNDS, Evidence
-from furthest.kernels.exact import NoOracle, exact_furthest, oracle_for
-from furthest.kernels.furthest import Oracle
 from furthest.kernels.game import Nature, closest_alternative, nature, optimistic_gains
 from furthest.kernels.jit import inlined
 from furthest.kernels.learners import Learner, adahedge, learn, learner_weights
 from furthest.kernels.linalg import Vector
+from furthest.kernels.oracle import NoOracle, Oracle, exact_furthest, oracle_for
 from furthest.kernels.stopping import Stopping
 from furthest.kernels.task import Task
 from furthest.kernels.thresholds import concentration
