@@ -18,12 +18,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 import furthest as ft
 from furthest.instances import Instance
-from furthest.kernels.design import best_design, solve, workspace
-from furthest.kernels.furthest import Oracle, forget, furthest_design, oracle
+from furthest.kernels.design import best_design, solve, workspace_for
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Counts, Matrix
+from furthest.kernels.oracle import Oracle, Tally, forget, furthest_design, oracle_for
+from furthest.task import Task
 from oracles.conic import by_clarabel
-from oracles.designs import Case, case_of, epsilon_optimal, path
+from oracles.designs import Case, case_of, epsilon_optimal, path, task_of
 
 GAP = 1e-8
 # name: instance, limit in milliseconds, whether Clarabel can be waited for
@@ -53,7 +54,7 @@ def furthest_case(case: Case) -> Case:
 
 def time_design(case: Case, repeats: int, seconds: float = 20.0) -> tuple[float, float, float, int]:
     """Fastest and median milliseconds, relative gap, Newton steps."""
-    work = workspace(len(case.arms), len(case.answers), case.arms.shape[1])
+    work = workspace_for(len(case.arms), len(case.answers), case.arms.shape[1])
     weights, multipliers = np.zeros(len(case.arms)), np.zeros(len(case.answers))
     times: list[float] = []
     begun = time.perf_counter()
@@ -84,30 +85,21 @@ def print_designs(repeats: int, quick: bool) -> None:
 
 
 @kernel
-def drive(
-    held: Oracle,
-    arms: Matrix,
-    answers: Matrix,
-    values: Matrix,
-    c: float,
-    e: float,
-    gap: float,
-    out: Counts,
-) -> None:
+def drive(held: Oracle, task: Task, values: Matrix, gap: float, out: Counts) -> None:
     """The oracle alone, once per round."""
     forget(held)
     for t in range(values.shape[0]):
-        out[t] = furthest_design(held, arms, answers, values[t], c, e, gap)
+        out[t] = furthest_design(held, task, values[t], gap)
 
 
 def microseconds(
-    held: Oracle, case: Case, values: Matrix, gap: float, out: Counts, repeats: int
+    held: Oracle, task: Task, values: Matrix, gap: float, out: Counts, repeats: int
 ) -> float:
     """Fastest time of a whole run."""
     times = []
     for _ in range(repeats):
         started = time.thread_time()
-        drive(held, case.arms, case.answers, values, case.c, case.e, gap, out)
+        drive(held, task, values, gap, out)
         times.append(time.thread_time() - started)
     return 1e6 * min(times)
 
@@ -137,13 +129,14 @@ def print_oracle(repeats: int, checks: int) -> None:
             spent, designed, asked, solved, steps, checked, wrong = 0.0, 0.0, 0, 0, 0, 0, 0
             for i in range(runs):
                 case, values = run_of(generate(notion, i), rounds, i)
-                held = oracle(len(case.arms), len(case.answers), case.arms.shape[1])
+                task = task_of(case)
+                held = oracle_for(task)
                 out = np.zeros(len(values), dtype=np.int64)
-                designed += microseconds(held, case, values, 1e-3, out, repeats)
-                spent += microseconds(held, case, values, math.inf, out, repeats)
-                asked += int(held.statistics[0])
-                solved += int(held.statistics[1])
-                steps += int(held.statistics[2])
+                designed += microseconds(held, task, values, 1e-3, out, repeats)
+                spent += microseconds(held, task, values, math.inf, out, repeats)
+                asked += int(held.statistics[Tally.ROUNDS])
+                solved += int(held.statistics[Tally.SOLVED_ROUNDS])
+                steps += int(held.statistics[Tally.NEWTON_STEPS])
                 every = max(1, runs * len(values) * 2 * len(ORACLES) // checks)
                 for t in range(i % every, len(values), every):
                     checked += 1

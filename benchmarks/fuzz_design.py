@@ -16,11 +16,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from furthest.kernels.design import Design, solve
+from furthest.kernels.design import Allocation, solve
 from oracles.designs import Case, random_case, whitened
 
 
-def verdict(case: Case, design: Design, gap: float) -> str:
+def verdict(case: Case, design: Allocation, gap: float) -> str:
     """What became of a problem."""
     if design.upper == 0.0:
         return "value 0"

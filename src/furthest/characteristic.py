@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from furthest import display
-from furthest.kernels.design import Design, solve
+from furthest.kernels.design import Allocation, solve
 from furthest.problem import Problem
 
 GAP = 1e-8
@@ -127,7 +127,7 @@ def complexity(problem: Problem, mu: ArrayLike, gap: float = GAP) -> Complexity:
     values = task.answers @ problem.whiten(mu)
     greedy = int(values.argmax())
 
-    def design(z: int, width: float, c: float = task.c, e: float = task.e) -> Design:
+    def design(z: int, width: float, c: float = task.c, e: float = task.e) -> Allocation:
         return solve(task.arms, task.answers, values, z, c, e, width)
 
     designs = {int(z): design(int(z), max(gap, COARSE)) for z in near_best}

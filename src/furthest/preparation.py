@@ -17,9 +17,9 @@ from furthest.codes import Candidate
 from furthest.engine import Milestones, Run
 from furthest.errors import StrategyError
 from furthest.kernels.evidence import Evidence, no_evidence
-from furthest.kernels.exact import NoOracle, oracle_for
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Vector
+from furthest.kernels.oracle import NoOracle, oracle_for
 from furthest.kernels.schedules import schedule
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Nominee, Stopping, no_progress

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 import furthest as ft
-from furthest.kernels.design import Design, best_design, solve, workspace
+from furthest.kernels.design import Allocation, best_design, solve, workspace_for
 from oracles.conic import by_clarabel, by_cvxpy
 from oracles.designs import Case, epsilon_optimal, random_case, whitened
 
@@ -15,7 +15,7 @@ GAP = 1e-8
 NOTIONS = ["additive", "multiplicative"]
 
 
-def certificate(case: Case, design: Design) -> tuple[float, float]:
+def certificate(case: Case, design: Allocation) -> tuple[float, float]:
     """The bracket that these weights and multipliers prove, in a few lines of NumPy."""
     y = case.answers[case.z] - case.c * case.answers
     margins = case.values[case.z] - case.c * case.values + case.e
@@ -31,7 +31,7 @@ def certificate(case: Case, design: Design) -> tuple[float, float]:
     return distances.min(), loads.max() / (q @ np.sum(theta * u, axis=1) ** 2)
 
 
-def assert_certified(case: Case, design: Design, gap: float = GAP) -> None:
+def assert_certified(case: Case, design: Allocation, gap: float = GAP) -> None:
     assert design.iterations >= 0
     assert 0.0 <= design.lower <= design.upper
     assert design.weights.min() >= 0.0
@@ -40,7 +40,7 @@ def assert_certified(case: Case, design: Design, gap: float = GAP) -> None:
         assert design.upper - design.lower <= gap * design.lower
 
 
-def trivial(design: Design) -> bool:
+def trivial(design: Allocation) -> bool:
     return design.upper == 0.0 or math.isinf(design.lower)
 
 
@@ -299,7 +299,7 @@ def test_column_generation(k, answers, d):
     points = rng.standard_normal((answers, d))
     values = points @ rng.standard_normal(d)
     case = Case(*whitened(arms, points), values, int(values.argmax()), 1.0, 0.05)
-    assert workspace(k, answers, d).arms.size > 0
+    assert workspace_for(k, answers, d).arms.size > 0
     design = solve(*case)
     assert_certified(case, design)
     lower, upper = certificate(case, design)
@@ -313,7 +313,8 @@ def test_column_generation_agrees_with_the_whole_problem(monkeypatch):
     values = answers @ rng.standard_normal(5)
     case = Case(arms, answers, values, int(values.argmax()), 0.95, 0.0)
     whole = solve(*case)
-    monkeypatch.setattr("furthest.kernels.design.DENSE", 0.0)
+    monkeypatch.setattr("furthest.kernels.design.settings.DENSE", 0.0)
+    assert workspace_for(60, 60, 5).arms.size > 0
     parts = solve(*case)
     assert_certified(case, parts)
     assert parts.lower <= whole.upper
@@ -330,7 +331,7 @@ def test_fuzz():
 
 def test_a_workspace_serves_many_problems():
     rng = np.random.default_rng(1)
-    work = workspace(9, 8, 4)
+    work = workspace_for(9, 8, 4)
     weights, multipliers = np.zeros(9), np.zeros(8)
     for _ in range(5):
         arms, answers = rng.standard_normal((9, 4)), rng.standard_normal((8, 4))
@@ -343,23 +344,23 @@ def test_a_workspace_serves_many_problems():
 
 
 INTERPRETED = """
-import sys
 import numpy as np
+import furthest as ft
 from furthest.kernels.design import solve
-from furthest.kernels.furthest import forget, furthest_design, oracle
+from furthest.kernels.oracle import forget, furthest_design, oracle_for
 np.seterr(all="ignore")
 rng = np.random.default_rng(0)
-for case in range(3):
+for eps, notion in ((0.1, "additive"), (0.1, "multiplicative"), (0.5, "additive")):
     arms, answers = rng.standard_normal((6, 3)), rng.standard_normal((5, 3))
+    task = ft.Problem(arms, answers, eps, notion).task
     values = answers @ rng.standard_normal(3)
-    c, e = ((1.0, 0.1), (0.9, 0.0), (1.0, 0.5))[case]
     values *= np.sign(values.max())
-    found = solve(arms, answers, values, int(values.argmax()), c, e)
+    found = solve(task.arms, task.answers, values, int(values.argmax()), task.c, task.e)
     print(repr(float(found.lower)), repr(float(found.upper)), found.iterations)
-    held = oracle(6, 5, 3)
+    held = oracle_for(task)
     forget(held)
     for shift in range(4):
-        z = furthest_design(held, arms, answers, values + 0.02 * shift * answers[:, 0], c, e, 1e-3)
+        z = furthest_design(held, task, values + 0.02 * shift * answers[:, 0], 1e-3)
         print(int(z), repr(float(held.lower[z])), 0)
 """
 

@@ -34,6 +34,38 @@ def test_products(rows, columns, seed):
     np.testing.assert_array_equal(duplicate, matrix)
     linalg.fill(out, 2.5)
     assert (out == 2.5).all()
+    linalg.scaled_copy(-2.0, x, out)
+    np.testing.assert_array_equal(out, -2.0 * x)
+
+
+@given(sizes, sizes, seeds)
+def test_sums_and_extremes(rows, columns, seed):
+    rng = np.random.default_rng(seed)
+    x, matrix = np.abs(rng.standard_normal(columns)), rng.standard_normal((rows, columns))
+    assert linalg.total(x) == pytest.approx(x.sum())
+    assert linalg.lowest(x) == x.min()
+    assert linalg.highest(x) == x.max()
+    assert (linalg.lowest(x[:0]), linalg.highest(x[:0])) == (np.inf, 0.0)
+    out = np.full(columns, np.nan)
+    linalg.squared_lengths(matrix, out)
+    np.testing.assert_allclose(out, (matrix**2).sum(axis=0))
+
+
+@given(sizes, sizes, seeds)
+def test_what_concerns_some_columns_leaves_the_others_alone(rows, columns, seed):
+    rng = np.random.default_rng(seed)
+    matrix = rng.standard_normal((rows, columns))
+    count, column = rng.integers(0, columns + 1), int(rng.integers(columns))
+    out = np.full((rows, columns), 7.0)
+    linalg.copy_first(matrix, count, out)
+    np.testing.assert_array_equal(out[:, :count], matrix[:, :count])
+    assert (out[:, count:] == 7.0).all()
+    low = int(rng.integers(0, count + 1))
+    products = np.full(columns, 7.0)
+    linalg.column_products(matrix, column, matrix, low, count, products)
+    expected = np.full(columns, 7.0)
+    expected[low:count] = (matrix[:, column] @ matrix)[low:count]
+    np.testing.assert_allclose(products, expected, atol=1e-13)
 
 
 @given(st.integers(1, 13), sizes, seeds)
@@ -71,6 +103,15 @@ def test_cholesky_and_what_is_solved_with_it(d, many, seed):
         solve_many(factor, several)
         np.testing.assert_allclose(triangle @ one, rhs, atol=1e-10)
         np.testing.assert_allclose(triangle @ several, columns, atol=1e-10)
+    for solve_first, triangle in (
+        (linalg.solve_lower_first, lower),
+        (linalg.solve_lower_transposed_first, lower.T),
+    ):
+        columns = rng.standard_normal((d, many))
+        count, several = many // 2, columns.copy()
+        solve_first(factor, several, count)
+        np.testing.assert_allclose(triangle @ several[:, :count], columns[:, :count], atol=1e-10)
+        np.testing.assert_array_equal(several[:, count:], columns[:, count:])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from furthest.instances import Instance
+from furthest.task import Task
 
 Array = NDArray[np.float64]
 
@@ -96,6 +97,21 @@ def case_of(instance: Instance) -> Case:
     task = instance.problem.task
     values = instance.problem.answers @ instance.truth
     return Case(task.arms, task.answers, values, int(values.argmax()), task.c, task.e)
+
+
+def task_of(case: Case) -> Task:
+    """The question as the oracle takes it, in the coordinates of the case."""
+    rows, columns = np.tril_indices(case.arms.shape[1])
+    return Task(
+        arms=case.arms,
+        answers=case.answers,
+        arm_columns=np.ascontiguousarray(case.arms.T),
+        answer_columns=np.ascontiguousarray(case.answers.T),
+        outer=np.ascontiguousarray(case.arms[:, rows] * case.arms[:, columns]),
+        c=case.c,
+        e=case.e,
+        initial=np.arange(len(case.arms)),
+    )
 
 
 def path(instance: Instance, weights: Array, rounds: int, seed: int) -> Array:

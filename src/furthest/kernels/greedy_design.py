@@ -25,7 +25,7 @@ from furthest.task import Task
 TIE = 1e-10
 
 
-class Design(NamedTuple):
+class GreedyDesign(NamedTuple):
     """Work arrays, and what is remembered of the differences between answers."""
 
     worst: Vector  # (K,) max_y ‖y‖² after a pull of each arm, over the directions seen so far
@@ -34,10 +34,10 @@ class Design(NamedTuple):
     bounds: Vector  # (Z,) at least max over active j > i of ‖z_i − z_j‖²
 
 
-def design(task: Task) -> Design:
+def greedy_design(task: Task) -> GreedyDesign:
     """A fresh design."""
     arms, d = task.arms.shape
-    return Design(
+    return GreedyDesign(
         worst=np.zeros(arms),
         dual=np.zeros(d),
         along=np.zeros(arms),
@@ -77,7 +77,9 @@ def best_arm(worst: Vector, counts: Counts) -> int:
 
 
 @inlined
-def consider_difference(plan: Design, task: Task, evidence: Evidence, z: int, x: int) -> float:
+def consider_difference(
+    plan: GreedyDesign, task: Task, evidence: Evidence, z: int, x: int
+) -> float:
     """`consider` y = z − x; its ‖y‖² is taken from evidence.norms[x]."""
     projected = evidence.projected
     for i in range(plan.dual.shape[0]):
@@ -88,7 +90,7 @@ def consider_difference(plan: Design, task: Task, evidence: Evidence, z: int, x:
 
 
 @inlined
-def consider_differences(plan: Design, task: Task, evidence: Evidence, active: Mask) -> None:
+def consider_differences(plan: GreedyDesign, task: Task, evidence: Evidence, active: Mask) -> None:
     """`worst` over all differences of active answers.
 
     ‖y‖² never grows, so what was once the largest of a row i bounds the row from above until it is
@@ -108,7 +110,7 @@ def consider_differences(plan: Design, task: Task, evidence: Evidence, active: M
 
 @inlined
 def _consider_row(
-    plan: Design, task: Task, evidence: Evidence, active: Mask, i: int, least: float
+    plan: GreedyDesign, task: Task, evidence: Evidence, active: Mask, i: int, least: float
 ) -> float:
     """The differences of answer i and the active answers after it; renews the bound of the row."""
     norms = evidence.norms
@@ -125,7 +127,7 @@ def _consider_row(
 
 
 @inlined
-def consider_arms(plan: Design, task: Task, evidence: Evidence) -> None:
+def consider_arms(plan: GreedyDesign, task: Task, evidence: Evidence) -> None:
     """`worst` over all arms."""
     widths = evidence.widths
     leader = 0
@@ -140,7 +142,7 @@ def consider_arms(plan: Design, task: Task, evidence: Evidence) -> None:
 
 
 @inlined
-def _consider_arm(plan: Design, task: Task, evidence: Evidence, arm: int) -> float:
+def _consider_arm(plan: GreedyDesign, task: Task, evidence: Evidence, arm: int) -> float:
     widths = evidence.widths
     matvec(evidence.inverse, task.arms[arm], plan.dual)
     return consider(task.arm_columns, widths, plan.dual, widths[arm], plan.along, plan.worst)

@@ -3,8 +3,9 @@
 Numba's own cache watches only the file of the function it caches. A kernel inlines its callees,
 so an edit in a callee's file would leave stale machine code behind. Here the stamp of every
 cached kernel is a digest of all sources that can end up in machine code: any edit among them
-invalidates the cache. A source says so itself, by importing from this module, or, where it only
-defines types and constants for those that do, by `__compiled__ = True`.
+invalidates the cache. Those are all of this folder, and every source elsewhere that says so itself:
+by importing from this module or, where it only has types and constants for those that do, by
+`__compiled__ = True`.
 """
 
 import hashlib
@@ -49,8 +50,12 @@ COMPILED = re.compile(rb"^(from furthest\.kernels\.jit import |__compiled__ = Tr
 def compiled_sources(package: Path = PACKAGE) -> dict[Path, bytes]:
     """All sources that can end up in machine code, in a fixed order."""
     sources = {path: path.read_bytes() for path in sorted(package.rglob("*.py"))}
-    own = Path(package, "kernels", "jit.py")
-    return {path: text for path, text in sources.items() if path == own or COMPILED.search(text)}
+    kernels = Path(package, "kernels")
+    return {
+        path: text
+        for path, text in sources.items()
+        if path.is_relative_to(kernels) or COMPILED.search(text)
+    }
 
 
 def source_digest(package: Path = PACKAGE) -> str:

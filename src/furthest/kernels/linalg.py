@@ -22,7 +22,7 @@ SINGULAR = 1e-13
 
 @kernel
 def dot(x: Vector, y: Vector) -> float:
-    """⟨x, y⟩."""
+    """⟨x, y⟩, as far as x goes."""
     total = 0.0
     for i in range(x.shape[0]):
         total += x[i] * y[i]
@@ -45,6 +45,48 @@ def copy(source: Matrix, out: Matrix) -> None:
 
 
 @kernel
+def scaled_copy(scale: float, source: Vector, out: Vector) -> None:
+    """out = scale·source; they may be the same."""
+    for i in range(source.shape[0]):
+        out[i] = scale * source[i]
+
+
+@kernel
+def copy_first(source: Matrix, count: int, out: Matrix) -> None:
+    """out = source, for the first `count` columns."""
+    for i in range(source.shape[0]):
+        for j in range(count):
+            out[i, j] = source[i, j]
+
+
+@kernel
+def total(x: Vector) -> float:
+    """Σ_i x_i."""
+    result = 0.0
+    for i in range(x.shape[0]):
+        result += x[i]
+    return result
+
+
+@kernel
+def lowest(x: Vector) -> float:
+    """min_i x_i, infinite for an empty vector."""
+    result = math.inf
+    for i in range(x.shape[0]):
+        result = min(result, x[i])
+    return result
+
+
+@kernel
+def highest(x: Vector) -> float:
+    """max_i x_i of a vector ≥ 0, zero for an empty one."""
+    result = 0.0
+    for i in range(x.shape[0]):
+        result = max(result, x[i])
+    return result
+
+
+@kernel
 def matvec(matrix: Matrix, x: Vector, out: Vector) -> None:
     """out = matrix · x."""
     for i in range(matrix.shape[0]):
@@ -63,6 +105,29 @@ def combine(x: Vector, rows: Matrix, out: Vector) -> None:
         scale = x[i]
         for j in range(out.shape[0]):
             out[j] += scale * rows[i, j]
+
+
+@kernel
+def column_products(
+    left: Matrix, column: int, right: Matrix, low: int, high: int, out: Vector
+) -> None:
+    """out_j = Σ_i left[i, column]·right[i, j] for low ≤ j < high."""
+    for j in range(low, high):
+        out[j] = 0.0
+    for i in range(left.shape[0]):
+        scale = left[i, column]
+        for j in range(low, high):
+            out[j] += scale * right[i, j]
+
+
+@kernel
+def squared_lengths(columns: Matrix, out: Vector) -> None:
+    """Squared lengths of the first columns, as many as `out` holds."""
+    for j in range(out.shape[0]):
+        out[j] = 0.0
+    for i in range(columns.shape[0]):
+        for j in range(out.shape[0]):
+            out[j] += columns[i, j] * columns[i, j]
 
 
 @kernel
@@ -152,31 +217,42 @@ def solve_lower_transposed(factor: Matrix, rhs: Vector) -> None:
 
 
 @kernel
-def solve_lower_many(factor: Matrix, columns: Matrix) -> None:
-    """columns ← L⁻¹ columns, all columns at once."""
-    d, m = columns.shape
-    for i in range(d):
+def solve_lower_first(factor: Matrix, columns: Matrix, count: int) -> None:
+    """columns ← L⁻¹ columns, the first `count` columns at once."""
+    for i in range(columns.shape[0]):
         for k in range(i):
             scale = factor[i, k]
-            for j in range(m):
+            for j in range(count):
                 columns[i, j] -= scale * columns[k, j]
         inverse = 1.0 / factor[i, i]
-        for j in range(m):
+        for j in range(count):
+            columns[i, j] *= inverse
+
+
+@kernel
+def solve_lower_many(factor: Matrix, columns: Matrix) -> None:
+    """columns ← L⁻¹ columns, all columns at once."""
+    solve_lower_first(factor, columns, columns.shape[1])
+
+
+@kernel
+def solve_lower_transposed_first(factor: Matrix, columns: Matrix, count: int) -> None:
+    """columns ← L⁻ᵀ columns, the first `count` columns at once."""
+    d = columns.shape[0]
+    for i in range(d - 1, -1, -1):
+        for k in range(i + 1, d):
+            scale = factor[k, i]
+            for j in range(count):
+                columns[i, j] -= scale * columns[k, j]
+        inverse = 1.0 / factor[i, i]
+        for j in range(count):
             columns[i, j] *= inverse
 
 
 @kernel
 def solve_lower_transposed_many(factor: Matrix, columns: Matrix) -> None:
     """columns ← L⁻ᵀ columns, all columns at once."""
-    d, m = columns.shape
-    for i in range(d - 1, -1, -1):
-        for k in range(i + 1, d):
-            scale = factor[k, i]
-            for j in range(m):
-                columns[i, j] -= scale * columns[k, j]
-        inverse = 1.0 / factor[i, i]
-        for j in range(m):
-            columns[i, j] *= inverse
+    solve_lower_transposed_first(factor, columns, columns.shape[1])
 
 
 @kernel

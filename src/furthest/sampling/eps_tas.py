@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from furthest.errors import StrategyError
 from furthest.kernels.alternatives import SAME
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.exact import oracle_for
-from furthest.kernels.furthest import Oracle, furthest_design
 from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Matrix, Vector
+from furthest.kernels.oracle import Oracle, furthest_design, oracle_for
 from furthest.kernels.tracking import catch_up, most_behind
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
@@ -68,9 +67,7 @@ def choose(rule: EpsTas, task: Task, evidence: Evidence, stopping: Stopping) -> 
         if rule.grid.shape[0] > 0:
             weights = rule.grid[best_of_grid(rule.nearness, evidence.values, task.c, task.e)]
         else:
-            answer = furthest_design(
-                rule.oracle, task.arms, task.answers, evidence.values, task.c, task.e, rule.gap
-            )
+            answer = furthest_design(rule.oracle, task, evidence.values, rule.gap)
             weights = rule.oracle.weights[answer]
         for a in range(cumulative.shape[0]):
             cumulative[a] += weights[a]

@@ -7,10 +7,9 @@ import numpy as np
 
 from furthest.errors import StrategyError
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.exact import oracle_for
-from furthest.kernels.furthest import furthest_design
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Vector
+from furthest.kernels.oracle import furthest_design, oracle_for
 from furthest.kernels.tracking import most_behind
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
@@ -49,8 +48,7 @@ def _optimal_weights(task: Task, truth: Vector | None) -> Vector:
     if truth is None:
         raise StrategyError("fixed needs the option 'weights' where the true μ is not known")
     oracle = oracle_for(task)
-    values = task.answers @ truth
-    answer = furthest_design(oracle, task.arms, task.answers, values, task.c, task.e, OPTIMAL)
+    answer = furthest_design(oracle, task, task.answers @ truth, OPTIMAL)
     weights: Vector = oracle.weights[answer].copy()
     return weights
 

@@ -24,8 +24,6 @@ from furthest.errors import pick
 from furthest.kernels.alternatives import SAME, contrast_norms, margin
 from furthest.kernels.answers import greedy_answer, instantaneous_furthest
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.exact import NoOracle, exact_furthest, oracle_for
-from furthest.kernels.furthest import Oracle
 from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import (
     Counts,
@@ -39,6 +37,7 @@ from furthest.kernels.linalg import (
     solve_lower_transposed,
     weighted_information,
 )
+from furthest.kernels.oracle import NoOracle, Oracle, exact_furthest, oracle_for
 from furthest.kernels.tracking import TIE
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping

@@ -7,7 +7,7 @@ its greedy version. What is observed plays no part.
 from typing import NamedTuple
 
 from furthest.kernels.evidence import Evidence
-from furthest.kernels.greedy_design import Design, best_arm, consider_arms, design
+from furthest.kernels.greedy_design import GreedyDesign, best_arm, consider_arms, greedy_design
 from furthest.kernels.jit import inlined
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
@@ -17,12 +17,12 @@ from furthest.task import Task
 class GStatic(NamedTuple):
     """Work arrays only: every round starts from the evidence."""
 
-    plan: Design
+    plan: GreedyDesign
 
 
 def start(task: Task) -> GStatic:
     """The state before the first round."""
-    return GStatic(design(task))
+    return GStatic(greedy_design(task))
 
 
 @inlined

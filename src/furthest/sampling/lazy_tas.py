@@ -14,10 +14,9 @@ import numpy as np
 
 from furthest.errors import StrategyError
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.exact import oracle_for
-from furthest.kernels.furthest import Oracle, furthest_design
 from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Counts, Matrix, Vector, cholesky
+from furthest.kernels.oracle import Oracle, furthest_design, oracle_for
 from furthest.kernels.tracking import most_behind
 from furthest.problem import spanning_arms
 from furthest.sampling.rule import Rule
@@ -75,9 +74,7 @@ def choose(rule: LazyTas, task: Task, evidence: Evidence, stopping: Stopping) ->
     state, allotted = rule.state, rule.allotted
     rounds = evidence.clock[Clock.ROUNDS]
     if rounds + 1 >= state[State.NEXT]:
-        state[State.ANSWER] = furthest_design(
-            rule.oracle, task.arms, task.answers, evidence.values, task.c, task.e, rule.gap
-        )
+        state[State.ANSWER] = furthest_design(rule.oracle, task, evidence.values, rule.gap)
         state[State.NEXT] = max(rounds + 2, math.ceil((1.0 + rule.ratio) * (rounds + 1)))
     for a in range(allotted.shape[0]):
         allotted[a] += rule.oracle.weights[state[State.ANSWER], a]

@@ -16,12 +16,11 @@ from furthest.codes import Candidate
 from furthest.errors import StrategyError, pick
 from furthest.kernels.answers import greedy_answer, instantaneous_furthest
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.exact import NoOracle, exact_furthest, oracle_for
-from furthest.kernels.furthest import Oracle
 from furthest.kernels.game import Nature, closest_alternative, nature, optimistic_gains
 from furthest.kernels.jit import inlined
 from furthest.kernels.learners import Learner, adahedge, learn, learner_weights
 from furthest.kernels.linalg import Vector
+from furthest.kernels.oracle import NoOracle, Oracle, exact_furthest, oracle_for
 from furthest.kernels.tracking import explore, track
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping

@@ -11,7 +11,12 @@ from typing import NamedTuple
 
 from furthest.kernels.answers import greedy_answer
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.greedy_design import Design, best_arm, consider_difference, design
+from furthest.kernels.greedy_design import (
+    GreedyDesign,
+    best_arm,
+    consider_difference,
+    greedy_design,
+)
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import fill
 from furthest.kernels.rivals import rival
@@ -24,12 +29,12 @@ from furthest.verbs import width
 class Lingape(NamedTuple):
     """Work arrays only: every round starts from the evidence."""
 
-    plan: Design
+    plan: GreedyDesign
 
 
 def start(task: Task) -> Lingape:
     """The state before the first round."""
-    return Lingape(design(task))
+    return Lingape(greedy_design(task))
 
 
 @inlined

@@ -18,11 +18,8 @@ import numpy as np
 
 from furthest.errors import StrategyError
 from furthest.kernels.answers import greedy_answer, is_near_best
-from furthest.kernels.design import FLOOR, GAP
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.exact import oracle_for
-from furthest.kernels.furthest import Oracle, _refine, furthest_design
-from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import (
     Counts,
     Matrix,
@@ -32,6 +29,7 @@ from furthest.kernels.linalg import (
     copy,
     solve_lower_transposed,
 )
+from furthest.kernels.oracle import Oracle, design_of, furthest_answer, one_of, oracles_for
 from furthest.kernels.tracking import catch_up, most_behind
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
@@ -41,7 +39,7 @@ from furthest.task import Task
 class StickyTas(NamedTuple):
     """An oracle for every point of the region, and cumulative proportions."""
 
-    oracles: Oracle  # one per point, stacked along a first axis, with one workspace
+    oracles: Oracle  # one per point
     gap: float  # relative gap to which the proportions are solved
     power: float
     directions: Matrix  # (P, d) u of the points μ_t + √(2 ln f(t)) L⁻ᵀu: unit vectors, the first 0
@@ -72,11 +70,8 @@ def start(
     sequence = np.arange(answers) if order is None else np.asarray(order)
     if sorted(sequence.tolist()) != list(range(answers)):
         raise StrategyError(f"order must name each answer from 0 to {answers - 1} once")
-    one = oracle_for(task)
-    *arrays, work, solver = one
-    stacked = [np.zeros((count, *array.shape), array.dtype) for array in arrays]
     return StickyTas(
-        oracles=Oracle._make([*stacked, work, solver]),
+        oracles=oracles_for(task, count),
         gap=gap,
         power=power,
         directions=_directions(count, d),
@@ -110,32 +105,11 @@ def _follow_first_answer(rule: StickyTas, task: Task, evidence: Evidence) -> Non
     """Add the optimal proportions of the first answer to the target."""
     arms = rule.cumulative.shape[0]
     answer = _first_answer(rule, task, evidence)
-    oracle = _at_point(rule.oracles, 0)
-    solved = _design_of(
-        oracle, task.arms, task.answers, evidence.values, answer, task.c, task.e, rule.gap
-    )
+    oracle = one_of(rule.oracles, 0)
+    solved = design_of(oracle, task, evidence.values, answer, rule.gap)
     for a in range(arms):
         # Where the answer is wrong at μ_t itself, all proportions are equally good.
         rule.cumulative[a] += oracle.weights[answer, a] if solved else 1.0 / arms
-
-
-@inlined
-def _at_point(oracles: Oracle, point: int) -> Oracle:
-    """The oracle of one point, as a view."""
-    return Oracle(
-        oracles.weights[point],
-        oracles.nearness[point],
-        oracles.shares[point],
-        oracles.centred_weights[point],
-        oracles.centred_multipliers[point],
-        oracles.lower[point],
-        oracles.upper[point],
-        oracles.known[point],
-        oracles.candidates[point],
-        oracles.statistics[point],
-        oracles.work,
-        oracles.solver,
-    )
 
 
 @inlined
@@ -161,8 +135,7 @@ def _first_answer(rule: StickyTas, task: Task, evidence: Evidence) -> int:
             values[z] += evidence.values[z]
         if first >= 0 and not _may_improve(task, values, rule.rank, rule.rank[first]):
             continue
-        oracle = _at_point(rule.oracles, point)
-        answer = furthest_design(oracle, task.arms, task.answers, values, task.c, task.e, math.inf)
+        answer = furthest_answer(one_of(rule.oracles, point), task, values)
         if first < 0 or rule.rank[answer] < rule.rank[first]:
             first, found[1] = answer, point
     found[0] = first
@@ -177,41 +150,6 @@ def _may_improve(task: Task, values: Vector, rank: Counts, limit: int) -> bool:
         if rank[z] < limit and (z == greedy or is_near_best(task, values, z, values[greedy])):
             return True
     return False
-
-
-@kernel
-def _design_of(
-    oracle: Oracle,
-    arms: Matrix,
-    answers: Matrix,
-    values: Vector,
-    z: int,
-    c: float,
-    e: float,
-    gap: float,
-) -> bool:
-    """Bring oracle.weights[z] to the relative gap at these values. False where value(z) = 0.
-
-    Solves again only where the certificate of the last solve leaves a wider gap than that.
-    """
-    lower, shares = 0.0, 0.0
-    if oracle.known[z] == 1:
-        lower = math.inf
-        for x in range(values.shape[0]):
-            margin = max(values[z] - c * values[x] + e, 0.0)
-            distance = margin * margin * oracle.nearness[z, x]
-            # Infinite times zero is NaN, and loses the comparison; `min` need not ignore it.
-            lower = distance if distance < lower else lower  # noqa: FURB136
-            if oracle.shares[z, x] > 0.0:
-                shares += oracle.shares[z, x] / (margin * margin)
-    if shares == math.inf:
-        return False
-    if not lower * shares * (1.0 + gap) >= 1.0:
-        oracle.work.goal[GAP] = 0.0
-        oracle.work.goal[FLOOR] = gap
-        _refine(oracle, arms, answers, values, z, c, e)
-        return oracle.upper[z] > 0.0
-    return True
 
 
 RULE = Rule(

@@ -15,7 +15,12 @@ import numpy as np
 
 from furthest.errors import StrategyError
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.greedy_design import Design, best_arm, consider_differences, design
+from furthest.kernels.greedy_design import (
+    GreedyDesign,
+    best_arm,
+    consider_differences,
+    greedy_design,
+)
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Counts, Vector, fill
 from furthest.kernels.rivals import Mask, eliminate
@@ -36,7 +41,7 @@ class XYAdaptive(NamedTuple):
     """The design, the active answers and the phase."""
 
     alpha: float  # how far ρ/t must fall in a phase
-    plan: Design
+    plan: GreedyDesign
     active: Mask  # (Z,)
     phase: Vector  # (2,) see Phase
     survivor: Counts  # (1,) the one answer left at the end of the last phase, or −1
@@ -48,7 +53,7 @@ def start(task: Task, *, alpha: float = 0.1) -> XYAdaptive:
         raise StrategyError(f"alpha of xy-adaptive must be between 0 and 1, not {alpha:g}")
     return XYAdaptive(
         alpha=float(alpha),
-        plan=design(task),
+        plan=greedy_design(task),
         active=np.ones(task.answers.shape[0], np.bool_),
         phase=np.array([math.inf, alpha / task.initial.shape[0]]),
         survivor=np.array([-1]),

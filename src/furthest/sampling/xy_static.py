@@ -12,7 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from furthest.kernels.evidence import Evidence
-from furthest.kernels.greedy_design import Design, best_arm, consider_differences, design
+from furthest.kernels.greedy_design import (
+    GreedyDesign,
+    best_arm,
+    consider_differences,
+    greedy_design,
+)
 from furthest.kernels.jit import inlined
 from furthest.kernels.rivals import Mask
 from furthest.sampling.rule import Rule
@@ -23,13 +28,13 @@ from furthest.task import Task
 class XYStatic(NamedTuple):
     """The design and the answers it is about."""
 
-    plan: Design
+    plan: GreedyDesign
     active: Mask  # (Z,) all of them
 
 
 def start(task: Task) -> XYStatic:
     """The state before the first round."""
-    return XYStatic(design(task), np.ones(task.answers.shape[0], np.bool_))
+    return XYStatic(greedy_design(task), np.ones(task.answers.shape[0], np.bool_))
 
 
 @inlined

@@ -11,10 +11,9 @@ from furthest.codes import Candidate, Mode
 from furthest.kernels.alternatives import statistic
 from furthest.kernels.answers import greedy_answer, instantaneous_furthest, is_near_best
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.exact import NoOracle, exact_furthest
-from furthest.kernels.furthest import Oracle
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Counts, Vector
+from furthest.kernels.oracle import NoOracle, Oracle, exact_furthest
 from furthest.kernels.schedules import Schedule, on_grid
 from furthest.task import Task
 

@@ -8,20 +8,30 @@ import pytest
 
 import furthest as ft
 from furthest.kernels.design import solve
-from furthest.kernels.furthest import Oracle, forget, furthest_answer, furthest_design, oracle
+from furthest.kernels.oracle import (
+    Oracle,
+    Tally,
+    design_of,
+    forget,
+    furthest_answer,
+    furthest_design,
+    one_of,
+    oracle_for,
+    oracles_for,
+)
 from oracles.conic import by_clarabel
-from oracles.designs import Case, case_of, epsilon_optimal, path, random_case, whitened
+from oracles.designs import Case, case_of, epsilon_optimal, path, random_case, task_of, whitened
 
 NOTIONS = ["additive", "multiplicative"]
 ANY = math.inf
 
 
 def oracle_of(case: Case) -> Oracle:
-    return oracle(len(case.arms), len(case.answers), case.arms.shape[1])
+    return oracle_for(task_of(case))
 
 
 def ask(held: Oracle, case: Case, values: np.ndarray, gap: float = ANY) -> int:
-    return furthest_design(held, case.arms, case.answers, values, case.c, case.e, gap)
+    return furthest_design(held, task_of(case), values, gap)
 
 
 def cold_brackets(case: Case, values: np.ndarray, gap: float = 1e-9) -> dict[int, tuple]:
@@ -46,6 +56,15 @@ def is_furthest(z: int, brackets: dict[int, tuple]) -> bool:
     return brackets[z][1] >= max(lower for lower, _ in brackets.values())
 
 
+def certified_by(weights: np.ndarray, case: Case, values: np.ndarray, z: int) -> float:
+    """min over x of n_x²/‖z − c·x‖², in NumPy."""
+    y = np.delete(case.answers[z] - case.c * case.answers, z, axis=0)
+    margins = np.delete(values[z] - case.c * values + case.e, z)
+    information = (case.arms.T * weights) @ case.arms
+    norms = np.sum(y * np.linalg.solve(information, y.T).T, axis=1)
+    return float(np.min(margins**2 / norms))
+
+
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize(
     "instance", [ft.hard, lambda notion: ft.random(notion=notion, d=6, arms=12, seed=4)]
@@ -62,8 +81,8 @@ def test_every_round_is_that_of_cold_solves(instance, notion):
                 if len(brackets) > 1 and held.known[x]:
                     assert held.lower[x] <= upper
                     assert held.upper[x] >= lower
-    assert held.statistics[0] == len(values)
-    assert held.statistics[1] < 0.7 * len(values)
+    assert held.statistics[Tally.ROUNDS] == len(values)
+    assert held.statistics[Tally.SOLVED_ROUNDS] < 0.7 * len(values)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -155,12 +174,42 @@ def test_the_design_is_as_good_as_asked(gap):
         z = ask(held, case, now, gap)
         weights = held.weights[z]
         assert weights.sum() == pytest.approx(1.0)
-        y = np.delete(case.answers[z] - case.c * case.answers, z, axis=0)
-        margins = np.delete(now[z] - case.c * now + case.e, z)
-        information = (case.arms.T * weights) @ case.arms
-        norms = np.sum(y * np.linalg.solve(information, y.T).T, axis=1)
         best = solve(*case._replace(values=now, z=z)).lower
-        assert np.min(margins**2 / norms) >= best * (1 - 1.01 * gap)
+        assert certified_by(weights, case, now, z) >= best * (1 - 1.01 * gap)
+
+
+@pytest.mark.parametrize("gap", [1e-2, 1e-4])
+def test_the_design_of_any_answer_is_as_good_as_asked(gap):
+    """Not only of the furthest: answers that are not ε-optimal are told."""
+    case, values = tracked(ft.random(d=4, arms=10, seed=2, notion="additive"), 60, 3)
+    held, task = oracle_of(case), task_of(case)
+    told = set()
+    for t, now in enumerate(values):
+        z = int(np.argsort(now)[-1 - t % 3])
+        best = solve(*case._replace(values=now, z=z))
+        told.add(design_of(held, task, now, z, gap))
+        assert design_of(held, task, now, z, gap) == (best.upper > 0)
+        if best.upper > 0:
+            reached = certified_by(held.weights[z], case, now, z)
+            assert best.lower * (1 - 1.01 * gap) <= reached <= best.upper * (1 + 1e-9)
+            assert held.upper[z] <= (1 + 1.1 * gap) * held.lower[z]
+    assert told == {True, False}
+
+
+def test_several_oracles_do_not_disturb_each_other():
+    case, values = tracked(ft.hard(), 60, 4)
+    task = task_of(case)
+    several = oracles_for(task, 3)
+    view = getattr(one_of, "py_func", one_of)
+    apart = [oracle_of(case) for _ in range(3)]
+    for t, now in enumerate(values):
+        alone, stacked = apart[t % 3], view(several, t % 3)
+        z = ask(stacked, case, now, 1e-3)
+        assert z == ask(alone, case, now, 1e-3)
+        assert (stacked.weights[z] == alone.weights[z]).all()
+    copied = pickle.loads(pickle.dumps(several))
+    assert copied.weights.shape == several.weights.shape
+    assert not copied.known.any()
 
 
 def test_forget_starts_anew():
@@ -180,7 +229,7 @@ def test_answer_is_the_answer_of_the_design():
     held = oracle_of(case)
     # It exists only merged into compiled callers; on its own it would be compiled in each process.
     answer = getattr(furthest_answer, "py_func", furthest_answer)
-    answers = [answer(held, case.arms, case.answers, now, case.c, case.e) for now in values]
+    answers = [answer(held, task_of(case), now) for now in values]
     forget(held)
     assert answers == [ask(held, case, now, 1e-6) for now in values]
 
