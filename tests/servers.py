@@ -62,7 +62,7 @@ class Server:
         self._run(str(self._bin / "initdb"), "-D", str(self._folder / "data"), *options)
 
     def control(self, action: str, *options: str) -> None:
-        data = ["-D", str(self._folder / "data"), "-w", "-t", "60"]
+        data = ["-D", str(self._folder / "data"), "-w", "-t", "3600"]
         self._run(str(self._bin / "pg_ctl"), action, *data, *options)
 
     def start(self) -> None:

@@ -26,15 +26,17 @@ counter = Counter()
 events.register("numba:compile", counter)
 """
 
+# The rule and the test that are compiled soonest: here they are compiled from nothing.
 SIMULATE = (
     COUNT_COMPILATIONS
     + """
 import furthest as ft
-instance = ft.hard()
-results = ft.simulate(instance.problem, instance.mu, ft.Strategy("lebai"), runs=2)
+instance, strategy = ft.hard(), ft.Strategy("uniform", stopping="glr")
+results = ft.simulate(instance.problem, instance.mu, strategy, runs=2)
 print(json.dumps([counter.count, results.stopping_times.tolist()]))
 """
 )
+SIMULATED = ("simulate", "hard", "--sampling", "uniform", "--stopping", "glr", "--runs", "2")
 
 # `recompute` calls kernels of linalg.py, `dot` among them, which are compiled into it.
 RECOMPUTE = (
@@ -52,8 +54,16 @@ print(json.dumps([counter.count, evidence.widths.tolist()]))
 )
 
 
-def cache_files(package):
-    return {path: path.stat().st_mtime_ns for path in package.rglob("*.nb[ci]")}
+def cache_files(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*.nb[ci]")}
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """A cache for this test's processes alone: nobody else fills it, or has filled it before."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
+    return folder
 
 
 @pytest.fixture
@@ -69,15 +79,20 @@ def outcome(process):
     return json.loads(process.stdout)
 
 
-def test_a_second_process_compiles_nothing(python):
-    _, times = outcome(python("-c", SIMULATE))
-    before = cache_files(PACKAGE)
+def test_a_second_process_compiles_nothing(own_cache, python, furthest):
+    count, times = outcome(python("-c", SIMULATE))
+    assert count > 0
+    before = cache_files(own_cache)
     assert before
     assert outcome(python("-c", SIMULATE)) == [0, times]
-    assert cache_files(PACKAGE) == before
+    # Nothing is compiled, and there is no terminal: nothing to say but the outcome.
+    process = furthest(*SIMULATED, "--json")
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout.count("\n") == 1
+    assert cache_files(own_cache) == before
 
 
-def test_an_edit_of_a_callee_in_another_file_is_noticed(copy, python):
+def test_an_edit_of_a_callee_in_another_file_is_noticed(copy, own_cache, python):
     def run():
         # Sources are compared by content: no bytecode, whose clock may be too coarse.
         return outcome(
@@ -86,6 +101,7 @@ def test_an_edit_of_a_callee_in_another_file_is_noticed(copy, python):
 
     count, widths = run()
     assert count > 0
+    assert cache_files(own_cache)
     assert widths == pytest.approx([1 / 4, 1 / 2])
     assert run() == [0, widths]
     linalg = copy / "kernels" / "linalg.py"

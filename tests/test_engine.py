@@ -71,7 +71,6 @@ def interpreted():
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
         check=False,
     )
     assert process.returncode == 0, process.stderr

@@ -29,6 +29,13 @@ def impatient(url):
     return place
 
 
+def patient(url):
+    """Waits for other writers as long as a busy machine needs."""
+    place = open_storage(url)
+    place._patience = 3600.0
+    return place
+
+
 def test_what_is_written_is_read_back_exactly(storage):
     key = storage.create("a", CREATED)
     events = [
@@ -142,7 +149,7 @@ def test_writers_wait_for_each_other(storage, url):
     key = storage.create("a", CREATED)
 
     def write():
-        own = open_storage(url)
+        own = patient(url)
         for _ in range(25):
             with own.writing(key) as log:
                 last = log.read(0)[-1].seq
@@ -192,7 +199,7 @@ def test_many_open_an_empty_place_at_once(url):
 
     def create(number):
         try:
-            place = open_storage(url)
+            place = patient(url)
             place.create(f"study {number}", CREATED)
             place.close()
         except Exception as error:  # noqa: BLE001

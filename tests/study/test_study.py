@@ -178,10 +178,11 @@ def test_a_measurement_that_was_never_asked_for(study):
 
 
 def test_a_late_result_is_welcome(url, monkeypatch):
+    now = time.time()
+    monkeypatch.setattr(study_module.time, "time", lambda: now)
     study = ft.Study.create("a", TWO, 0.1, url, lease=60)
     first, second = study.ask(2)
     assert study.status().pending == 2
-    now = time.time()
     monkeypatch.setattr(study_module.time, "time", lambda: now + 61)
     assert study.status().pending == 0
     again = study.ask(2)
