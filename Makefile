@@ -16,11 +16,13 @@ test: $(READY)
 test-slow: $(READY)
 	$(BIN)/pytest -m slow
 
-# With the lowest versions that pyproject.toml allows, in an environment of their own.
+# With the lowest versions that pyproject.toml allows, in an environment of their own; the compiled
+# code has its own place, too: another Numba would write over it. Old releases use what newer ones deprecate.
 test-minimum: $(MINIMUM)/.ready
-	$(MINIMUM)/bin/pytest -m "not slow" -n auto --dist loadfile tests/kernels tests/test_numba.py \
-		tests/test_simulation.py tests/test_cli.py tests/test_columns.py tests/study/test_study.py \
-		tests/study/test_postgres.py
+	NUMBA_CACHE_DIR=$(abspath $(MINIMUM))/cache $(MINIMUM)/bin/pytest -m "not slow" -n auto --dist loadfile \
+		-W ignore::DeprecationWarning \
+		tests/kernels tests/test_numba.py tests/test_simulation.py tests/test_cli.py \
+		tests/test_columns.py tests/study/test_study.py tests/study/test_postgres.py
 
 lint: $(READY)
 	$(BIN)/ruff check
