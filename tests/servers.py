@@ -47,7 +47,8 @@ class Server:
     def _run(self, *arguments: str) -> None:
         subprocess.run(
             arguments,
-            **self._identity,
+            user=self._identity.get("user"),
+            group=self._identity.get("group"),
             extra_groups=[] if self._identity else None,
             cwd=self._folder,
             env={"PATH": os.environ["PATH"], "HOME": str(self._folder), "LC_ALL": "C"},

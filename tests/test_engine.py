@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ ADDITIVE = {"instance": "hard", "question": {"notion": "additive"}}
 BASIS = {"instance": "hard:arms=basis", "question": {"eps": 0.2}}
 RANDOM = {"instance": "random:d=3,arms=6,seed=2", "question": {"eps": 0.2, "notion": "additive"}}
 CIRCLE = {"instance": "circle:seed=7", "question": {"eps": 0.1, "sigma": 2.0}}
-PROBLEMS = [HARD, ADDITIVE, BASIS, RANDOM, CIRCLE]
+PROBLEMS: list[dict[str, Any]] = [HARD, ADDITIVE, BASIS, RANDOM, CIRCLE]
 
 
 def case(problem, rounds=150, deltas=(0.5, 0.1, 1e-3), seed=0, **strategy):
@@ -141,7 +142,7 @@ def test_options_do_not_multiply_compilations():
     def simulated(question, deltas=0.1, **parts):
         instance = files.find_instance(**question)
         simulate(instance.problem, instance.truth, Strategy("uniform", **parts), deltas, runs=1)
-        return len(engine.run.signatures)
+        return len(vars(engine)["run"].signatures)
 
     before = simulated({"text": "hard"})
     for threshold in ("paper", "mixture", "theory"):

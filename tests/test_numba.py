@@ -4,7 +4,7 @@ Each test names one of them, so that a new Numba that has changed it is recognis
 """
 
 import inspect
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -14,6 +14,8 @@ from numba.extending import intrinsic
 
 from furthest.kernels import evidence, jit
 from furthest.problem import Problem
+
+njit: Any = numba.njit  # its types do not know the private options
 
 USED = f"furthest/kernels/jit.py uses it; this is Numba {numba.__version__}"
 
@@ -56,7 +58,7 @@ def test_without_nrt_no_reference_is_counted():
 
     codes = []
     for options in ({}, {"_nrt": False}):
-        dispatcher = numba.njit(**options)(same)
+        dispatcher = njit(**options)(same)
         dispatcher.compile((types.float64[::1],))
         codes += dispatcher.inspect_llvm().values()
     assert "NRT_incref" in codes[0], "a reference is counted under another name: mend this test"
@@ -131,7 +133,7 @@ def test_a_call_by_address():
 
     @numba.njit
     def ask():
-        return convention()
+        return convention()  # type: ignore[call-arg]  # the compiler hands over the first one
 
     assert ask() == 0
     for name in ("get_function_type", "call_function", "return_status_propagate"):

@@ -63,7 +63,12 @@ def test_runs_can_begin_at_any_number(jobs):
 def test_results_do_not_depend_on_chunks(monkeypatch):
     jobs = []
     warm_up = simulation.warm_up
-    monkeypatch.setattr(simulation, "warm_up", lambda job: (jobs.append(job), warm_up(job)))
+
+    def noted(job):
+        jobs.append(job)
+        warm_up(job)
+
+    monkeypatch.setattr(simulation, "warm_up", noted)
     whole = run(runs=12)
     for cuts in ([0, 12], [0, 1, 5, 12], range(13)):
         chunks = [

@@ -5,6 +5,7 @@ import pytest
 
 import furthest as ft
 from furthest.errors import InputError
+from furthest.loops import loop_for
 from furthest.study import foresight
 from study.problems import ENDLESS, HARD, TWO, TWO_MU, Lab, run
 
@@ -47,7 +48,7 @@ def test_it_foresees_what_comes(sqlite_url):
     fold, rng = study._fold, np.random.default_rng(11)
     evidence = fold.state.evidence
     root = np.linalg.cholesky(evidence.inverse)
-    _, loop = foresight.loop_for(study.strategy.rule, fold.start)
+    _, loop = loop_for(study.strategy.rule, fold.start)
     needed = [
         foresight._continue(
             fold, loop, fold.task.arms @ (evidence.estimate + root @ rng.standard_normal(2)), rng

@@ -1,6 +1,7 @@
 """The contract of a storage, on SQLite and on a real PostgreSQL server."""
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -24,14 +25,14 @@ def told(seq, value=0.5, trial=None):
 
 
 def impatient(url):
-    place = open_storage(url)
+    place: Any = open_storage(url)
     place._patience = 0.2
     return place
 
 
 def patient(url):
     """Waits for other writers as long as a busy machine needs."""
-    place = open_storage(url)
+    place: Any = open_storage(url)
     place._patience = 3600.0
     return place
 
@@ -232,7 +233,7 @@ def test_the_first_schema_is_brought_up_to_date(storage, url, monkeypatch):
     monkeypatch.setattr(sql, "SCHEMA_VERSION", 1)
     module = type(storage).__module__
     monkeypatch.setattr(f"{module}.SCHEMA_VERSION", 1)
-    old = open_storage(url)
+    old: Any = open_storage(url)
     with old.transaction(write=True) as cursor:
         key = old.insert_study(cursor, "old")
         for event in (CREATED, told(2)):
