@@ -16,8 +16,9 @@ test: $(READY)
 test-slow: $(READY)
 	$(BIN)/pytest -m slow
 
-# With the lowest versions that pyproject.toml allows, in an environment of their own; the compiled
-# code has its own place, too: another Numba would write over it. Old releases use what newer ones deprecate.
+# With the lowest versions that pyproject.toml allows, in an environment of their own. The compiled
+# code has its own place, too: another Numba would write over it. Old releases use what new ones
+# deprecate.
 test-minimum: $(MINIMUM)/.ready
 	NUMBA_CACHE_DIR=$(abspath $(MINIMUM))/cache $(MINIMUM)/bin/pytest -m "not slow" -n auto --dist loadfile \
 		-W ignore::DeprecationWarning \
