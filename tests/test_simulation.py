@@ -310,8 +310,8 @@ def test_an_edit_of_an_own_rule_is_noticed(python, private_copy, tmp_path):
     assert process.stdout.strip() == "(0, -1, 0)", process.stderr
 
 
-# Uniform sampling in plain Python that never ends: each process begins so many of the 400 runs and
-# no more, so the interruption comes before the end however late it comes.
+# Uniform sampling in plain Python that never ends: each process begins so many of the 400 runs, says
+# so and waits. The interruption comes before the end, however late it comes.
 INTERRUPTED = """
 import json, signal, sys, time
 # A shell may have started the tests with SIGINT ignored, which children inherit.
@@ -332,8 +332,9 @@ begun = 0
 def choose(state, task, evidence, stopping):
     global begun
     begun += evidence.clock[ROUNDS] == len(task.initial)
-    while begun > 150:
-        time.sleep(1)
+    if begun > 60:
+        print("waiting", flush=True)
+        time.sleep(10**6)
     return int(evidence.clock[ROUNDS] % state.arms)
 
 instance = ft.hard(eps=0.5)
@@ -362,9 +363,11 @@ def test_an_interruption_keeps_the_finished_runs(jobs):
         text=True,
         start_new_session=True,
     ) as process:
-        for line in process.stdout:
-            if int(line) >= 10:
-                break
+        done, waiting = 0, False
+        while done < 10 or not waiting:
+            line = process.stdout.readline().strip()
+            assert line, process.stderr.read()
+            done, waiting = (done, True) if line == "waiting" else (int(line), waiting)
         # Ctrl-C on a terminal reaches the workers, too.
         os.killpg(process.pid, signal.SIGINT)
         output, complaints = process.communicate()
