@@ -3,17 +3,27 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+MINIMUM := .venv-minimum
 
-.PHONY: demo test test-slow lint format tables reproduction bench clean
+.PHONY: demo test test-slow test-minimum lint format tables reproduction bench clean
 
 demo: $(READY)
 	$(BIN)/furthest demo
 
 test: $(READY)
-	$(BIN)/pytest -m "not slow" -n auto --dist loadfile
+	$(BIN)/pytest -m "not slow" -n auto --dist loadfile --cov --cov-report=term
 
 test-slow: $(READY)
 	$(BIN)/pytest -m slow
+
+# With the lowest versions that pyproject.toml allows, in an environment of their own. The compiled
+# code has its own place, too: another Numba would write over it. Old releases use what new ones
+# deprecate.
+test-minimum: $(MINIMUM)/.ready
+	NUMBA_CACHE_DIR=$(abspath $(MINIMUM))/cache $(MINIMUM)/bin/pytest -m "not slow" -n auto --dist loadfile \
+		-W ignore::DeprecationWarning \
+		tests/kernels tests/test_numba.py tests/test_simulation.py tests/test_cli.py \
+		tests/test_columns.py tests/study/test_study.py tests/study/test_postgres.py
 
 lint: $(READY)
 	$(BIN)/ruff check
@@ -45,6 +55,15 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
 	@touch $@
 
+$(MINIMUM)/.ready: pyproject.toml
+	@echo "setting up $(MINIMUM), once ..."
+	$(PYTHON) -m venv $(MINIMUM)
+	$(PYTHON) scripts/minimum_versions.py > $(MINIMUM)/requirements.txt
+	$(MINIMUM)/bin/python -m pip install --quiet --upgrade pip
+	$(MINIMUM)/bin/python -m pip install --quiet --editable . --group dev \
+		--requirement $(MINIMUM)/requirements.txt
+	@touch $@
+
 clean:
-	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(MINIMUM) .coverage out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -10,7 +10,9 @@ import math
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +39,7 @@ DESIGNS = {
     "random K=Z=5000 d=30": (ft.random(d=30, seed=3, arms=5000), 3000.0, False),
 }
 # name: generator, runs, rounds, limit in microseconds per round
-ORACLES = {
+ORACLES: dict[str, tuple[Callable[[Any, int], Instance], int, int, float]] = {
     "hard": (lambda notion, _: ft.hard(notion=notion), 16, 400, 3.0),
     "random K=Z=20 d=6": (lambda notion, i: ft.random(notion=notion, d=6, seed=i), 4, 600, 60.0),
     "random K=Z=20 d=12": (lambda notion, i: ft.random(notion=notion, d=12, seed=i), 4, 600, 60.0),

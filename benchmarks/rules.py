@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 import furthest as ft
-from furthest import engine, sampling
+from furthest import sampling
+from furthest.engine import simulated
 from furthest.instances import Instance
+from furthest.preparation import prepare
 from furthest.strategy import Strategy
 
 INSTANCES = {
@@ -39,18 +41,17 @@ def strategy(name: str, instance: Instance) -> Strategy:
 
 def microseconds(name: str, instance: Instance, rounds: int) -> float:
     """Time per round of a fresh run."""
-    chosen, task = strategy(name, instance), instance.problem.task
-    evidence, stopping, rule = chosen.prepare(task, [UNREACHABLE])()
-    engine.register(type(rule), chosen.rule.choose)
-    rng = np.random.default_rng(1)
-    means = task.arms @ instance.problem.whiten(instance.truth)
-    out = (np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, len(means)), np.int64))
-    arguments = (task, evidence, stopping, rule, means, rng, rng)
+    task = instance.problem.task
+    ready = prepare(strategy(name, instance), task, [UNREACHABLE])
+    source = simulated(task.arms @ instance.problem.whiten(instance.truth))
+    run, rng = ready.start(), np.random.default_rng(1)
 
     def timed(until: int) -> float:
         started = time.perf_counter()
-        if engine.run(*arguments, until, -1, *out):
-            raise RuntimeError(f"{name} stopped after {out[0][0]} rounds: nothing was measured")
+        ready.advance(task, run, source, rng, rng, until, True)
+        if run.milestones.times[0] >= 0:
+            rounds = run.milestones.times[0]
+            raise RuntimeError(f"{name} stopped after {rounds} rounds: nothing was measured")
         return time.perf_counter() - started
 
     timed(WARM_UP)

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import furthest as ft
-from furthest import engine
+from furthest.engine import simulated
+from furthest.preparation import prepare
 from furthest.problem import Problem
 from furthest.strategy import Strategy
 
@@ -60,17 +61,13 @@ def c_time(program: Path, problem: Problem, mu: np.ndarray, rounds: int) -> floa
 
 def engine_time(problem: Problem, mu: np.ndarray, rounds: int) -> float:
     """Microseconds per round of the compiled engine, at a threshold that is never reached."""
-    strategy = Strategy(threshold="paper")
     task = problem.task
-    evidence, stopping, rule = strategy.prepare(task, [UNREACHABLE])()
-    engine.register(type(rule), strategy.rule.choose)
-    stopping.threshold.offsets[:] = np.inf
+    ready = prepare(Strategy(threshold="paper"), task, [UNREACHABLE])
+    run, source = ready.start(), simulated(task.arms @ problem.whiten(mu))
     rng = np.random.default_rng(1)
-    out = (np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, len(task.arms)), np.int64))
-    arguments = (task, evidence, stopping, rule, task.arms @ problem.whiten(mu), rng, rng)
-    engine.run(*arguments, 1, -1, *out)
+    ready.advance(task, run, source, rng, rng, 1, True)
     started = time.perf_counter()
-    engine.run(*arguments, rounds, -1, *out)
+    ready.advance(task, run, source, rng, rng, rounds, True)
     return (time.perf_counter() - started) / rounds * 1e6
 
 

@@ -57,7 +57,7 @@ def one_worker(url: str, rounds: int) -> None:
     """Ask and tell in turn, with what deciding alone takes."""
     study = ft.Study.create("one", PROBLEM, storage=url)
     rng = np.random.default_rng(0)
-    ask, tell, fold, suggest = [], [], [], []
+    ask, tell, fold, suggest = (list[float]() for _ in range(4))
     for i in range(rounds + 30):
         t0 = time.perf_counter()
         trial = study.ask()
@@ -83,6 +83,12 @@ def one_worker(url: str, rounds: int) -> None:
     study.close()
 
 
+def heard(child: subprocess.Popen[str]) -> str:
+    """The next line of a worker."""
+    assert child.stdout is not None
+    return child.stdout.readline()
+
+
 def many_workers(url: str, workers: int, rounds: int) -> None:
     """Processes that ask and tell at the same time."""
     study = ft.Study.create("many", PROBLEM, storage=url)
@@ -100,12 +106,13 @@ def many_workers(url: str, workers: int, rounds: int) -> None:
             for _ in range(workers)
         ]
         for child in children:
-            child.stdout.readline()
+            heard(child)
         started = time.perf_counter()
         for child in children:
+            assert child.stdin is not None
             child.stdin.write("go\n")
             child.stdin.flush()
-        times = [list(map(float, child.stdout.readline().split())) for child in children]
+        times = [list(map(float, heard(child).split())) for child in children]
         seconds = time.perf_counter() - started
     ask = [each for row in times for each in row[:rounds]]
     tell = [each for row in times for each in row[rounds:]]
@@ -187,14 +194,14 @@ def main() -> None:
         one_worker(url, arguments.rounds)
         many_workers(url, 8, arguments.rounds // 5)
         long_log(url, arguments.long)
-    with postgres(arguments.postgres) as url:
-        if url is None:
+    with postgres(arguments.postgres) as place:
+        if place is None:
             print("no PostgreSQL server on this machine")
             return
         print("PostgreSQL on a local socket, synchronous commit; K = Z = 20, d = 12")
-        one_worker(url, arguments.rounds)
-        many_workers(url, 8, arguments.rounds // 5)
-        long_log(url, arguments.long)
+        one_worker(place, arguments.rounds)
+        many_workers(place, 8, arguments.rounds // 5)
+        long_log(place, arguments.long)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,6 @@ def python(tmp_path: Path) -> Callable[..., Process]:
             env=os.environ | {"COLUMNS": "120"} | environment,
             capture_output=True,
             text=True,
-            timeout=300,
             check=False,
         )
 

@@ -47,7 +47,8 @@ class Server:
     def _run(self, *arguments: str) -> None:
         subprocess.run(
             arguments,
-            **self._identity,
+            user=self._identity.get("user"),
+            group=self._identity.get("group"),
             extra_groups=[] if self._identity else None,
             cwd=self._folder,
             env={"PATH": os.environ["PATH"], "HOME": str(self._folder), "LC_ALL": "C"},
@@ -62,7 +63,7 @@ class Server:
         self._run(str(self._bin / "initdb"), "-D", str(self._folder / "data"), *options)
 
     def control(self, action: str, *options: str) -> None:
-        data = ["-D", str(self._folder / "data"), "-w", "-t", "60"]
+        data = ["-D", str(self._folder / "data"), "-w", "-t", "3600"]
         self._run(str(self._bin / "pg_ctl"), action, *data, *options)
 
     def start(self) -> None:

@@ -2,12 +2,14 @@
 
 import json
 import shutil
+from enum import IntEnum
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import furthest
-from furthest.kernels.jit import COMPILED_SOURCES, source_digest
+from furthest.kernels.jit import compiled_sources, source_digest
 
 PACKAGE = Path(furthest.__file__).parent
 
@@ -26,15 +28,17 @@ counter = Counter()
 events.register("numba:compile", counter)
 """
 
+# The rule and the test that are compiled soonest: here they are compiled from nothing.
 SIMULATE = (
     COUNT_COMPILATIONS
     + """
 import furthest as ft
-instance = ft.hard()
-results = ft.simulate(instance.problem, instance.mu, ft.Strategy("lebai"), runs=2)
+instance, strategy = ft.hard(), ft.Strategy("uniform", stopping="glr")
+results = ft.simulate(instance.problem, instance.mu, strategy, runs=2)
 print(json.dumps([counter.count, results.stopping_times.tolist()]))
 """
 )
+SIMULATED = ("simulate", "hard", "--sampling", "uniform", "--stopping", "glr", "--runs", "2")
 
 # `recompute` calls kernels of linalg.py, `dot` among them, which are compiled into it.
 RECOMPUTE = (
@@ -52,8 +56,16 @@ print(json.dumps([counter.count, evidence.widths.tolist()]))
 )
 
 
-def cache_files(package):
-    return {path: path.stat().st_mtime_ns for path in package.rglob("*.nb[ci]")}
+def cache_files(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*.nb[ci]")}
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """A cache for this test's processes alone: nobody else fills it, or has filled it before."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
+    return folder
 
 
 @pytest.fixture
@@ -69,15 +81,20 @@ def outcome(process):
     return json.loads(process.stdout)
 
 
-def test_a_second_process_compiles_nothing(python):
-    _, times = outcome(python("-c", SIMULATE))
-    before = cache_files(PACKAGE)
+def test_a_second_process_compiles_nothing(own_cache, python, furthest):
+    count, times = outcome(python("-c", SIMULATE))
+    assert count > 0
+    before = cache_files(own_cache)
     assert before
     assert outcome(python("-c", SIMULATE)) == [0, times]
-    assert cache_files(PACKAGE) == before
+    # Nothing is compiled, and there is no terminal: nothing to say but the outcome.
+    process = furthest(*SIMULATED, "--json")
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout.count("\n") == 1
+    assert cache_files(own_cache) == before
 
 
-def test_an_edit_of_a_callee_in_another_file_is_noticed(copy, python):
+def test_an_edit_of_a_callee_in_another_file_is_noticed(copy, own_cache, python):
     def run():
         # Sources are compared by content: no bytecode, whose clock may be too coarse.
         return outcome(
@@ -86,6 +103,7 @@ def test_an_edit_of_a_callee_in_another_file_is_noticed(copy, python):
 
     count, widths = run()
     assert count > 0
+    assert cache_files(own_cache)
     assert widths == pytest.approx([1 / 4, 1 / 2])
     assert run() == [0, widths]
     linalg = copy / "kernels" / "linalg.py"
@@ -99,15 +117,28 @@ def test_an_edit_of_a_callee_in_another_file_is_noticed(copy, python):
 
 def test_the_stamp_covers_every_source_that_can_be_compiled(copy):
     stamps = {source_digest(copy)}
-    files = [*copy.glob("kernels/*.py"), *copy.glob("sampling/*.py"), copy / "engine.py"]
-    assert len(files) > 10
+    files = list(compiled_sources(copy))
+    names = {path.relative_to(copy).as_posix() for path in files}
+    assert names > {
+        *(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("kernels/**/*.py")),
+        "engine.py",
+        "verbs.py",
+        "task.py",
+        "codes.py",
+        "sampling/lebai.py",
+        "stopping/mixture.py",
+        "paper/decreasing.py",
+    }
     for path in files:
         path.write_bytes(path.read_bytes() + b"# edited\n")
         stamps.add(source_digest(copy))
     assert len(stamps) == len(files) + 1
+    # A new source registers itself.
+    (copy / "study" / "new.py").write_text("from furthest.kernels.jit import kernel\n")
+    stamps.add(source_digest(copy))
     (copy / "kernels" / "new.py").write_text("")
     stamps.add(source_digest(copy))
-    assert len(stamps) == len(files) + 2
+    assert len(stamps) == len(files) + 3
     # Everything else may change without recompiling.
     (copy / "problem.py").write_text("")
     assert source_digest(copy) in stamps
@@ -122,15 +153,25 @@ def test_swapping_two_files_changes_the_stamp(copy):
     assert source_digest(copy) != before
 
 
-def test_only_files_of_the_stamp_define_kernels():
-    # A kernel outside them would keep stale machine code after an edit.
-    compiled = {
-        path
-        for path in PACKAGE.rglob("*.py")
-        if any(
-            line.startswith(("@kernel", "@inlined", "@spliced", "@njit", "@overload"))
-            for line in path.read_text(encoding="utf-8").splitlines()
-        )
-    }
-    assert compiled
-    assert compiled <= {path for pattern in COMPILED_SOURCES for path in PACKAGE.glob(pattern)}
+def test_what_ends_up_in_machine_code_is_in_the_stamp():
+    """Kernels, and the types and constants that they are made of, wherever they are defined."""
+    stamped = compiled_sources()
+    for path in PACKAGE.rglob("*.py"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        marks = ("@kernel", "@inlined", "@spliced", "@merged", "@njit", "@overload")
+        assert path in stamped or not any(line.startswith(marks) for line in lines), path
+    seen = 0
+    for path in stamped:
+        module = ".".join(("furthest", *path.relative_to(PACKAGE).with_suffix("").parts))
+        for value in vars(import_module(module.removesuffix(".__init__"))).values():
+            if isinstance(value, type) and issubclass(value, tuple | IntEnum):
+                home = value.__module__
+                if home.startswith("furthest."):
+                    seen += 1
+                    source = Path(import_module(home).__file__)
+                    is_state = issubclass(value, IntEnum) or any(
+                        "Vector" in str(kind) or "Counts" in str(kind) or "NDArray" in str(kind)
+                        for kind in value.__annotations__.values()
+                    )
+                    assert source in stamped or not is_state, (path, value)
+    assert seen > 100

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ ADDITIVE = {"instance": "hard", "question": {"notion": "additive"}}
 BASIS = {"instance": "hard:arms=basis", "question": {"eps": 0.2}}
 RANDOM = {"instance": "random:d=3,arms=6,seed=2", "question": {"eps": 0.2, "notion": "additive"}}
 CIRCLE = {"instance": "circle:seed=7", "question": {"eps": 0.1, "sigma": 2.0}}
-PROBLEMS = [HARD, ADDITIVE, BASIS, RANDOM, CIRCLE]
+PROBLEMS: list[dict[str, Any]] = [HARD, ADDITIVE, BASIS, RANDOM, CIRCLE]
 
 
 def case(problem, rounds=150, deltas=(0.5, 0.1, 1e-3), seed=0, **strategy):
@@ -75,7 +76,6 @@ def interpreted():
         env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parent)},
         capture_output=True,
         text=True,
-        timeout=300,
         check=False,
     )
     assert process.returncode == 0, process.stderr
@@ -149,7 +149,7 @@ def test_options_do_not_multiply_compilations():
         """What the loop that is really used was compiled for, after such a simulation."""
         instance, strategy = files.find_instance(**question), Strategy("uniform", **parts)
         simulate(instance.problem, instance.truth, strategy, deltas, runs=1)
-        loop = prepare(strategy, instance.problem.task, [0.1]).advance
+        loop: Any = prepare(strategy, instance.problem.task, [0.1]).advance
         assert loop is not engine.advance
         return loop, len(loop.signatures)
 
@@ -175,13 +175,13 @@ def test_a_live_study_uses_the_loop_of_a_simulation():
     problem = files.find_instance("hard").problem
     strategy = Strategy("uniform", threshold="paper")
     simulate(problem, [1, 0], strategy, 0.1, runs=1)
-    loop = prepare(strategy, problem.task, [0.1]).advance
+    loop: Any = prepare(strategy, problem.task, [0.1]).advance
     before = len(loop.signatures)
     fold = Fold(Settings(problem, strategy, 0.1, 0, 60.0, "tag"))
     fold.take(np.array([0, 1, 2, 3, 0]), np.ones(5))
-    assert fold.advance is loop
     assert fold.suggest([], 3)
     assert len(loop.signatures) == before == 1
+    assert fold.advance is loop
 
 
 def test_the_initial_design_comes_first_and_in_order():

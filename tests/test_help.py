@@ -36,7 +36,7 @@ def test_every_call_is_explained(name):
 
 
 def test_the_example_comes_first():
-    text = pydoc.render_doc(ft.Study, renderer=pydoc.plaintext)
+    text = pydoc.render_doc(ft.Study, renderer=pydoc.plaintext)  # type: ignore[attr-defined]
     assert text.index("ft.Study.create(") < text.index("Args:")
     assert "ask(" in text
 

@@ -18,7 +18,7 @@ def test_the_scale_of_the_noise_does_not_matter(stopping):
         for noise in (1.0, 30.0)
     )
     np.testing.assert_array_equal(quiet.stopping_times, loud.stopping_times)
-    assert "Gaussian noise of unknown σ" in quiet.strategy["guarantee"]
+    assert "Gaussian noise of unknown σ" in quiet.to_dict()["strategy"]["guarantee"]
     known = ft.simulate(instance.problem, instance.truth, strategy, runs=100)
     assert known.stopping_times.mean() < quiet.stopping_times.mean()
 

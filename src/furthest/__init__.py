@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     )
     from furthest.study.study import Study
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"  # here alone: pyproject.toml reads it
 
 # Imported when first used: `import furthest` itself stays light.
 _HOMES = {

@@ -19,7 +19,10 @@ def spread(function: Callable[..., T], calls: Sequence[tuple[Any, ...]], jobs: i
     # A forked worker inherits the compiled code and a researcher's own rule from this process.
     method = "fork" if sys.platform == "linux" else "spawn"
     pool = ProcessPoolExecutor(
-        min(jobs, len(calls)), multiprocessing.get_context(method), initializer=_begin
+        min(jobs, len(calls)),
+        multiprocessing.get_context(method),
+        initializer=_begin,
+        initargs=(os.getpid(),),
     )
     try:
         with warnings.catch_warnings():
@@ -39,10 +42,13 @@ def spread(function: Callable[..., T], calls: Sequence[tuple[Any, ...]], jobs: i
         pool.shutdown(cancel_futures=True)
 
 
-def _begin() -> None:
-    """Ctrl-C reaches all processes of a terminal: the parent alone handles it."""
+def _begin(parent: int) -> None:
+    """Ctrl-C reaches all processes of a terminal: the parent alone handles it.
+
+    The parent says who it is: a worker that asks may already have another one.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
 
 
 def _leave_with(parent: int) -> None:

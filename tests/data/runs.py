@@ -74,8 +74,12 @@ def cases() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
                 words = {"sampling": "lebai", "schedule": schedule, **STOPPINGS[name]}
                 yield f"lebai, {schedule}, {name}, {notion}", words, {"notion": notion}
         options: dict[str, Any] = {"z_oracle": "furthest", "forced": False, "tracking": "D"}
-        words = {"sampling": "lebai", "options": options, **STOPPINGS["mixture"]}
-        yield f"lebai, exact oracle, D-tracking, {notion}", words, {"notion": notion}
+        chosen: dict[str, Any] = {"sampling": "lebai", "options": options}
+        yield (
+            f"lebai, exact oracle, D-tracking, {notion}",
+            chosen | STOPPINGS["mixture"],
+            {"notion": notion},
+        )
 
 
 def decided(strategy: dict[str, Any], question: dict[str, Any]) -> dict[str, Any]:

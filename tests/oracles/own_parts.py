@@ -35,13 +35,13 @@ def judge_plainly(
 
 
 @kernel
-def observe(state, task, evidence, arm, reward):  # type: ignore[no-untyped-def]
+def observe(state, task, evidence, arm, reward):
     state.seen[0] += 1
     state.seen[1] += reward
 
 
 @kernel
-def judge(state, task, evidence, nominee, rule):  # type: ignore[no-untyped-def]
+def judge(state, task, evidence, nominee, rule):
     reached = nominee.reached
     while reached < state.logs.shape[0]:
         if not nominee.glr > state.logs[reached] + 2 * math.log(state.seen[0]):

@@ -127,7 +127,7 @@ def halfspace_distance(metric: NDArray[np.float64], y: NDArray[np.float64], n: f
         [clarabel.NonnegativeConeT(1)],
         settings,
     ).solve()
-    return float(solution.obj_val) * size**2
+    return float(solution.obj_val * size**2)
 
 
 def compiled(problem: Problem, measurements: Measurements) -> Evidence:

@@ -33,7 +33,7 @@ class Data(NamedTuple):
 
     @property
     def inverse(self) -> Array:
-        return np.linalg.inv((self.arms.T * self.counts) @ self.arms)
+        return np.asarray(np.linalg.inv((self.arms.T * self.counts) @ self.arms), np.float64)
 
     @property
     def estimate(self) -> Array:

@@ -3,8 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -78,7 +76,7 @@ def test_every_run_of_a_varying_question_has_its_own_instance():
 
 
 SCRIPT = """
-import sys
+import sys, time
 from pathlib import Path
 from furthest.paper import runner
 from furthest.paper.store import Store
@@ -86,9 +84,24 @@ from furthest.paper.entries import own_rule
 runner.PIECE = 0.05
 cells = {"table-4": [own_rule("lingape")]}
 store = Store(Path(sys.argv[1]), 5)
-runner.run(runner.plan(cells, store, 60), store, int(sys.argv[2]), lambda piece: None,
-           runner.Work())
+
+def progress(piece):
+    print(piece.last, flush=True)
+    if len(sys.argv) > 3:
+        time.sleep(10**6)
+
+runner.run(runner.plan(cells, store, 10**4), store, int(sys.argv[2]), progress, runner.Work())
 """
+
+
+def started(*arguments, **options):
+    """The script at work: one line of its output per piece that is stored."""
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        **options,
+    )
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -96,14 +109,11 @@ def test_it_goes_on_where_it_was_killed(tmp_path, jobs):
     from furthest.paper.entries import own_rule
 
     folder = tmp_path / "killed"
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, folder, str(jobs)], start_new_session=True
-    )
-    deadline = time.monotonic() + 120
-    while len(list(folder.glob("runs/*/0*-*"))) < 3 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    with started(folder, jobs, start_new_session=True) as process:
+        for _ in range(3):
+            process.stdout.readline()
+        os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
     cell = own_rule("lingape")
     store = Store(folder, 5)
     stored = 12 - sum(last - first for first, last in store.missing(cell, 12))
@@ -116,19 +126,22 @@ def test_it_goes_on_where_it_was_killed(tmp_path, jobs):
 
 
 def test_workers_do_not_outlive_a_killed_parent(tmp_path):
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, tmp_path, "2"])
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    if not children.exists():
+    # The workers inherit the end of a pipe; it is closed when the last of them is gone.
+    watched, held = os.pipe()
+    with started(tmp_path, 2, "and wait after the first piece", pass_fds=[held]) as process:
+        os.close(held)
+        assert process.stdout.readline()
         process.kill()
-        pytest.skip("no /proc")
-    deadline = time.monotonic() + 120
-    while len(workers := children.read_text().split()) < 2 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.kill()
-    process.wait()
-    while any(Path(f"/proc/{pid}").exists() for pid in workers) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+        process.stdout.close()
+    assert process.returncode == -signal.SIGKILL
+    assert os.read(watched, 1) == b""
+    os.close(watched)
+
+
+def test_a_worker_whose_parent_was_killed_before_it_began_leaves(python):
+    script = "import os, time; from furthest import workers\n"
+    nobody = "workers._begin(os.getpid()); time.sleep(10**6)"  # its parent is surely another one
+    assert python("-c", script + nobody).returncode == 1
 
 
 def test_hard_cells_are_what_the_command_line_simulates(furthest):

@@ -4,7 +4,8 @@
 
 The workers are forked from this process, which has loaded the compiled code, so that a new one is
 at work within milliseconds. Each acknowledged result is written to the worker's file by one system
-call after `tell` or `add` has returned.
+call after `tell` or `add` has returned. Between two kills at least one result is acknowledged,
+however slow the machine is.
 """
 
 import json
@@ -29,8 +30,8 @@ def value_of(trial: str) -> float:
     return random.Random(trial).gauss(0, 1)
 
 
-def work(url: str, path: Path, number: int) -> None:
-    """Ask, tell, acknowledge, for ever."""
+def work(url: str, path: Path, number: int, progress: int) -> None:
+    """Ask, tell, acknowledge, for ever; each acknowledgement is a byte of progress, too."""
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     study = ft.Study.load("storm", url)
     rng = random.Random(number)
@@ -51,13 +52,14 @@ def work(url: str, path: Path, number: int) -> None:
         except StorageError:
             continue
         os.write(file, f"{trial}\n".encode())
+        os.write(progress, b".")
 
 
-def fork(url: str, folder: Path, number: int) -> int:
+def fork(url: str, folder: Path, number: int, progress: int) -> int:
     pid = os.fork()
     if pid == 0:
         try:
-            work(url, folder / f"acknowledged-{number}", number)
+            work(url, folder / f"acknowledged-{number}", number, progress)
         finally:
             os._exit(1)
     return pid
@@ -70,14 +72,17 @@ def main(url: str, folder: Path, kills: int, workers: int) -> None:
     study.status()
     study.close()
     rng, started = random.Random(1), time.perf_counter()
-    alive = [fork(url, folder, number) for number in range(workers)]
+    heard, progress = os.pipe()
+    alive = [fork(url, folder, number, progress) for number in range(workers)]
     for number in range(workers, workers + kills):
+        os.read(heard, 1 << 16)
         time.sleep(rng.uniform(0.002, 0.06))
         victim = alive.pop(rng.randrange(workers))
         os.kill(victim, signal.SIGKILL)
         _, status = os.waitpid(victim, 0)
         assert os.WTERMSIG(status) == signal.SIGKILL, "a worker ended on its own"
-        alive.append(fork(url, folder, number))
+        alive.append(fork(url, folder, number, progress))
+    os.read(heard, 1 << 16)
     for pid in alive:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)

@@ -82,7 +82,7 @@ def test_list(study, printed, sqlite_url):
     assert found["studies"][0]["measurements"] == len(study.history())
 
 
-def test_list_while_somebody_deletes(study, sqlite_url):
+def test_list_while_somebody_deletes(study, sqlite_url, monkeypatch):
     """A study that is gone by the time it is looked at is left out."""
     place = open_storage(sqlite_url)
     names, other = place.studies, ft.Study.create("b", TWO, 0.1, place)
@@ -93,7 +93,7 @@ def test_list_while_somebody_deletes(study, sqlite_url):
             other.delete()
         return found
 
-    place.studies = then_deleted
+    monkeypatch.setattr(place, "studies", then_deleted)
     assert [row["name"] for row in documents.listed(place)["studies"]] == ["a"]
 
 

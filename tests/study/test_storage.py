@@ -1,6 +1,7 @@
 """The contract of a storage, on SQLite and on a real PostgreSQL server."""
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -24,8 +25,15 @@ def told(seq, value=0.5, trial=None):
 
 
 def impatient(url):
-    place = open_storage(url)
+    place: Any = open_storage(url)
     place._patience = 0.2
+    return place
+
+
+def patient(url):
+    """Waits for other writers as long as a busy machine needs."""
+    place: Any = open_storage(url)
+    place._patience = 3600.0
     return place
 
 
@@ -142,7 +150,7 @@ def test_writers_wait_for_each_other(storage, url):
     key = storage.create("a", CREATED)
 
     def write():
-        own = open_storage(url)
+        own = patient(url)
         for _ in range(25):
             with own.writing(key) as log:
                 last = log.read(0)[-1].seq
@@ -192,7 +200,7 @@ def test_many_open_an_empty_place_at_once(url):
 
     def create(number):
         try:
-            place = open_storage(url)
+            place = patient(url)
             place.create(f"study {number}", CREATED)
             place.close()
         except Exception as error:  # noqa: BLE001
@@ -225,7 +233,7 @@ def test_the_first_schema_is_brought_up_to_date(storage, url, monkeypatch):
     monkeypatch.setattr(sql, "SCHEMA_VERSION", 1)
     module = type(storage).__module__
     monkeypatch.setattr(f"{module}.SCHEMA_VERSION", 1)
-    old = open_storage(url)
+    old: Any = open_storage(url)
     with old.transaction(write=True) as cursor:
         key = old.insert_study(cursor, "old")
         for event in (CREATED, told(2)):

@@ -19,7 +19,6 @@ def storm(url, folder, kills):
         [sys.executable, STORM, url, folder, str(kills), "4"],
         capture_output=True,
         text=True,
-        timeout=500,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -18,7 +18,6 @@ from furthest.errors import (
     UnknownStudyError,
     ValueRefusedError,
 )
-from furthest.study import study as study_module
 from study.problems import ENDLESS, HARD, TWO, TWO_MU, Lab, run
 
 
@@ -210,11 +209,12 @@ def test_a_measurement_that_was_never_asked_for(study):
 
 
 def test_a_late_result_is_welcome(url, monkeypatch):
+    now = time.time()
+    monkeypatch.setattr("furthest.study.study.time.time", lambda: now)
     study = ft.Study.create("a", TWO, 0.1, url, lease=60)
     first, second = study.ask(2)
     assert study.status().pending == 2
-    now = time.time()
-    monkeypatch.setattr(study_module.time, "time", lambda: now + 61)
+    monkeypatch.setattr("furthest.study.study.time.time", lambda: now + 61)
     assert study.status().pending == 0
     again = study.ask(2)
     assert [trial.arm for trial in again] == [first.arm, second.arm]  # reclaimed

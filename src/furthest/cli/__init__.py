@@ -4,16 +4,16 @@ Exit codes: 0 done, 1 the job failed, 2 bad input (one sentence on standard erro
 """
 
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
+from furthest import __version__
 from furthest.cli import compare, complexity, demo, plan, reproduce, rules, simulate, study
 from furthest.errors import FurthestError, InputError
 
 app = typer.Typer(
     name="furthest",
-    help="Find an answer within ε of the best from as few noisy measurements as possible.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -26,6 +26,24 @@ app.add_typer(study.app, name="study")
 app.command("reproduce")(reproduce.command)
 app.command("rules")(rules.command)
 app.command("demo")(demo.command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"furthest {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", is_eager=True, callback=_print_version
+        ),
+    ] = False,
+) -> None:
+    """Find an answer within ε of the best from as few noisy measurements as possible."""
 
 
 # Typer carries its own copy of click from some version on; both have the same family tree.

@@ -124,7 +124,7 @@ def update_volumes(prior: Volumes, matrix: Matrix) -> None:
 
 @kernel
 def log_average(prior: Volumes, squared_margin: float, norm: float, spread: float) -> float:
-    """ln of the average over scales of exp(½n²/(yᵀG_j⁻¹y) − ½logdet_j)."""
+    """Ln of the average over scales of exp(½n²/(yᵀG_j⁻¹y) − ½logdet_j)."""
     scales = prior.kappas.shape[0]
     top = -math.inf
     for j in range(scales):
@@ -248,7 +248,7 @@ def student_log_average(
     rounds: float,
     largest: float,
 ) -> float:
-    """ln of the average over scales and shapes of exp(φ(s) − ½logdet)."""
+    """Ln of the average over scales and shapes of exp(φ(s) − ½logdet)."""
     top, total = -math.inf, 0.0
     scales = test.prior.kappas.shape[0]
     for j in range(scales):

@@ -1,0 +1,181 @@
+"""The private parts of Numba that the package rests on.
+
+Each test names one of them, so that a new Numba that has changed it is recognised at once.
+"""
+
+import inspect
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import pytest
+from numba.core import caching, cgutils, event, types
+from numba.extending import intrinsic
+
+from furthest.kernels import evidence, jit
+from furthest.problem import Problem
+
+njit: Any = numba.njit  # its types do not know the private options
+
+USED = f"furthest/kernels/jit.py uses it; this is Numba {numba.__version__}"
+
+
+def has(owner: object, name: str, *arguments: str) -> None:
+    """Fail with a sentence if a part is gone, or is called in another way."""
+    part = getattr(owner, name, None)
+    if part is None:
+        pytest.fail(f"{owner} has no {name} any more: {USED}")
+    known = inspect.signature(part).parameters if arguments else {}
+    missing = [argument for argument in arguments if argument not in known]
+    if missing:
+        pytest.fail(f"{name} takes no {', '.join(missing)} any more: {USED}")
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """A kernel of the package that has been compiled, or loaded."""
+    task = Problem(np.eye(2)).task
+    known = evidence.no_evidence(task)
+    known.counts[:] = 4, 2
+    evidence.recompute(task, known)
+    return evidence.recompute
+
+
+@pytest.mark.parametrize("option", [*jit.OPTIONS, "forceinline", "inline"])
+def test_the_options_of_a_kernel(option):
+    value = {"forceinline": True, "inline": "always", **jit.OPTIONS}[option]
+    try:
+        assert numba.njit(**{option: value})(lambda x: x)(1) == 1
+    except KeyError as error:
+        pytest.fail(f"njit has no option {option} any more ({error}): {USED}")
+
+
+def test_without_nrt_no_reference_is_counted():
+    """The option `_nrt` may be there and do nothing."""
+
+    def same(values):
+        return values
+
+    codes = []
+    for options in ({}, {"_nrt": False}):
+        dispatcher = njit(**options)(same)
+        dispatcher.compile((types.float64[::1],))
+        codes += dispatcher.inspect_llvm().values()
+    assert "NRT_incref" in codes[0], "a reference is counted under another name: mend this test"
+    if "NRT_incref" in codes[1]:
+        pytest.fail(f"the option _nrt=False does not switch off reference counting: {USED}")
+
+
+def test_the_cache_of_one_function(compiled):
+    has(caching, "FunctionCache", "py_func")
+    has(caching, "IndexDataCacheFile", "cache_path", "filename_base", "source_stamp")
+    has(caching.FunctionCache, "_load_overload", "sig", "target_context")
+    has(caching.FunctionCache, "_save_overload", "sig", "data")
+    if not isinstance(getattr(numba.njit(lambda: 0), "_cache", None), caching.NullCache):
+        pytest.fail(f"a dispatcher has no _cache any more: {USED}")
+    own = compiled._cache
+    for part in ("_cache_path", "_cache_file", "_impl"):
+        has(own, part)
+    has(own._impl, "filename_base")
+    if own._cache_file._source_stamp != jit.DIGEST:
+        pytest.fail(f"the stamp of a cached kernel is not the package's: {USED}")
+
+
+def test_the_cache_is_asked_and_filled(tmp_path, monkeypatch):
+    """`_load_overload` and `_save_overload` are what the dispatcher comes to."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    heard = []
+
+    class Listening(jit._PackageCache):
+        def _load_overload(self, sig, target_context):
+            heard.append("load")
+            return super()._load_overload(sig, target_context)
+
+        def _save_overload(self, sig, data):
+            heard.append("save")
+            super()._save_overload(sig, data)
+
+    def one(x):
+        return x + 1
+
+    dispatcher = numba.njit(one)
+    dispatcher._cache = Listening(one)
+    assert dispatcher(1) == 2
+    if heard != ["load", "save"]:
+        pytest.fail(f"a dispatcher does not use its _cache any more: {heard}; {USED}")
+    assert [path.suffix for path in sorted(tmp_path.rglob("*.nb?"))] == [".nbc", ".nbi"]
+
+
+def test_the_address_of_a_kernel(compiled):
+    [found] = compiled.overloads.values()
+    has(found, "fndesc")
+    has(found.fndesc, "llvm_func_name")
+    has(found, "library")
+    has(found.library, "get_pointer_to_function", "name")
+    name = found.fndesc.llvm_func_name
+    if not found.library.get_pointer_to_function(name):
+        pytest.fail(f"{name} is at no address: {USED}")
+
+
+def test_a_call_by_address():
+    """The calling convention: what `Apart` generates calls a kernel and brings back its value."""
+    for name in ("unpack_tuple", "if_unlikely"):
+        has(cgutils, name)
+    conventions = []
+
+    @intrinsic
+    def convention(_):
+        def generate(context, builder, signature, values):
+            conventions.append(context.call_conv)
+            return context.get_constant(types.int64, 0)
+
+        return types.int64(), generate
+
+    @numba.njit
+    def ask():
+        return convention()  # type: ignore[call-arg]  # the compiler hands over the first one
+
+    assert ask() == 0
+    for name in ("get_function_type", "call_function", "return_status_propagate"):
+        has(conventions[0], name)
+
+    apart = jit.Apart(jit.kernel(twice_the_first))
+    call = apart.caller()
+    address = apart.address(np.array([3.0, 4.0]), 2.0)
+    assert address
+    through = jit.kernel(lambda at, values, factor: call(at, (values, factor)))
+    if through(address, np.array([3.0, 4.0]), 2.0) != 6.0:
+        pytest.fail(f"a call by Numba's calling convention brings back another value: {USED}")
+
+
+def twice_the_first(values, factor):
+    return values[0] * factor
+
+
+def test_the_types_of_a_named_tuple():
+    """`instance_class` tells a rule of the package from a researcher's own."""
+
+    class Mine(NamedTuple):
+        arm: int
+
+    kind = numba.typeof(Mine(0))
+    assert isinstance(kind, types.BaseTuple)
+    if getattr(kind, "instance_class", None) is not Mine:
+        pytest.fail(f"the type of a NamedTuple has no instance_class any more: {USED}")
+    assert jit._is_foreign((kind,))
+
+
+def test_compilations_are_heard_of():
+    heard = []
+
+    class Listener(event.Listener):
+        def on_start(self, event):
+            heard.append("start")
+
+        def on_end(self, event):
+            heard.append("end")
+
+    with event.install_listener("numba:compile", Listener()):
+        assert numba.njit(lambda x: x)(1) == 1
+    if heard[:1] != ["start"] or heard[-1:] != ["end"]:
+        pytest.fail(f"the event numba:compile is not announced any more: {USED}")
