@@ -180,13 +180,13 @@ def test_every_run_starts_afresh():
     one.evidence.counts[0] = 5
     one.rule.cumulative[0] = 5.0
     one.stopping.progress[0] = 3
-    one.stopping.test.prior.floor[0] = 3.0
+    one.stopping.test.floor[0] = 3.0
     one.stopping.schedule.state[0] = 3
     one.milestones.times[0] = 3
     assert other.evidence.counts[0] == 0
     assert other.rule.cumulative[0] == 1.0
     assert other.stopping.progress.tolist() == [-1, 0, 0]
-    assert other.stopping.test.prior.floor[0] == 0.0
+    assert other.stopping.test.floor[0] == 0.0
     assert other.stopping.schedule.state.tolist() == [0, 0]
     assert other.milestones.times.tolist() == [-1]
 

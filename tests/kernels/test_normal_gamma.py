@@ -158,7 +158,7 @@ def test_bounds_on_the_largest_eigenvalue() -> None:
 
 def history(
     seed: int, d: int, rounds: int, scale: float = 1.0
-) -> tuple[Task, Evidence, TopWrong, mixtures.Student, Array, Array]:
+) -> tuple[Task, Evidence, TopWrong, mixtures.Mixture, Array, Array]:
     """Random measurements, and both tests for unknown σ after them; whitened arms and rewards."""
     rng = np.random.default_rng([seed, d])
     arms = rng.normal(size=(d + 3, d))
@@ -171,7 +171,7 @@ def history(
     for arm, reward in zip(pulls, rewards, strict=True):
         take_in(task, evidence, int(arm), reward)
         observe(test, task, evidence, int(arm), reward)
-        mixtures.observe_student(mixture, task, evidence, int(arm), reward)
+        mixtures.observe(mixture, task, evidence, int(arm), reward)
     return task, evidence, test, mixture, task.arms[pulls], rewards
 
 
@@ -227,14 +227,14 @@ def test_mixture_is_below_the_least_over_all_alternatives(seed: int, d: int) -> 
     """Against a general minimiser over λ in the half-space; σ is minimised in closed form."""
     task, evidence, _, mixture, _, _ = history(seed, d, 150)
     z, _ = instantaneous_furthest(task, evidence)
-    found = mixtures.student_log_e_value(mixture, task, evidence, z)
+    found = mixtures.log_e_value(mixture, task, evidence, z)
     rss, V = mixture.residual[0], evidence.matrix
     root = np.linalg.cholesky(np.linalg.inv(V))
 
     def log_e(u: Array) -> float:
         delta = root @ u
         terms = []
-        for kappa in mixture.prior.kappas:
+        for kappa in mixture.kappas:
             both = V + kappa * np.eye(d)
             explained = (V @ delta) @ np.linalg.solve(both, V @ delta)
             volume = np.linalg.slogdet(both / kappa)[1]

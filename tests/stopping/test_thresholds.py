@@ -157,14 +157,14 @@ def test_the_gate_never_changes_a_decision(name, notion):
         ungated = start(task, deltas)
         met = 0
         while met < len(deltas):
-            floor = stopping.test.prior.floor[0]
+            floor = stopping.test.floor[0]
             loop.advance(loop.rounds + 1)
             if evidence.clock[Clock.READY]:
                 score = log_e_value(ungated, task, evidence, stopping.progress[Progress.ANSWER])
                 while met < len(deltas) and score > math.log(1 / deltas[met]):
                     met += 1
                 decided += 1
-                skipped += stopping.test.prior.floor[0] == floor
+                skipped += stopping.test.floor[0] == floor
             assert stopping.progress[Progress.REACHED] == met
     # Otherwise nothing was tested.
     assert decided > skipped > 30
