@@ -29,7 +29,7 @@ UNREACHABLE = 1e-300
 WARM_UP = 100
 
 # Seconds that one repetition may take: slow rules are measured over fewer rounds.
-PATIENCE = 0.2
+MEASURED_SECONDS = 0.2
 
 
 def strategy(name: str, instance: Instance) -> Strategy:
@@ -56,7 +56,7 @@ def microseconds(name: str, instance: Instance, rounds: int) -> float:
 
     timed(WARM_UP)
     pilot = timed(2 * WARM_UP) / WARM_UP
-    rounds = min(rounds, max(WARM_UP, int(PATIENCE / pilot)))
+    rounds = min(rounds, max(WARM_UP, int(MEASURED_SECONDS / pilot)))
     return timed(2 * WARM_UP + rounds) / rounds * 1e6
 
 

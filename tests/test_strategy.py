@@ -4,7 +4,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from furthest import codes, errors, instances, parts, sampling, stopping
+from furthest import axes, codes, errors, instances, sampling, stopping
 from furthest.kernels.topwrong import Price
 from furthest.preparation import prepare
 from furthest.problem import Problem
@@ -97,10 +97,10 @@ def test_a_strategy_describes_itself():
 
 def test_every_part_has_words_and_a_source():
     tables = {
-        codes.Candidate: parts.CANDIDATES,
-        codes.Mode: parts.SCHEDULES,
-        codes.Grid: parts.GRIDS,
-        codes.Tracking: parts.TRACKINGS,
+        codes.Candidate: axes.CANDIDATES,
+        codes.Mode: axes.SCHEDULES,
+        codes.Grid: axes.GRIDS,
+        codes.Tracking: axes.TRACKINGS,
     }
     for axis, table in tables.items():
         assert {part.code for part in table.values()} == set(axis)
@@ -109,9 +109,9 @@ def test_every_part_has_words_and_a_source():
             assert part.what
             assert part.source
     # What the type checker knows are the same words.
-    assert set(get_args(parts.CandidateWord)) == set(parts.CANDIDATES)
-    assert set(get_args(parts.TrackingWord)) == set(parts.TRACKINGS)
-    assert set(get_args(parts.ThresholdWord)) == set(stopping.versions("glr"))
+    assert set(get_args(axes.CandidateWord)) == set(axes.CANDIDATES)
+    assert set(get_args(axes.TrackingWord)) == set(axes.TRACKINGS)
+    assert set(get_args(axes.ThresholdWord)) == set(stopping.versions("glr"))
 
 
 def test_every_stopping_test_can_be_found():

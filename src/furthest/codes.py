@@ -1,7 +1,7 @@
 """The closed axes of a strategy as integers, which compiled code branches on.
 
 So the number of compilations grows with the rules, not with the product of all options. The words
-for these codes, and what they mean, are in `parts`.
+for these codes, and what they mean, are in `axes`.
 """
 
 from enum import IntEnum

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from furthest import engine, parts
+from furthest import axes, engine
 from furthest.codes import Candidate
 from furthest.engine import Milestones, Run
 from furthest.errors import StrategyError
@@ -51,9 +51,9 @@ def prepare(
     test = _checked_test(strategy.test_for(sigma_known=sigma_known), len(deltas))
     rule = _checked_rule(strategy.rule)
     options = strategy.rule_options(truth)
-    candidate = parts.CANDIDATES[strategy.candidate].code
+    candidate = axes.CANDIDATES[strategy.candidate].code
     chosen = parse_schedule(strategy.schedule)
-    mode, grid = parts.SCHEDULES[chosen.mode].code, parts.GRIDS[chosen.grid].code
+    mode, grid = axes.SCHEDULES[chosen.mode].code, axes.GRIDS[chosen.grid].code
     levels = np.array([math.log(1 / delta) for delta in deltas])
 
     def states() -> tuple[Any, Any]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_args
 
-from furthest import parts, sampling, stopping
+from furthest import axes, sampling, stopping
+from furthest.axes import CandidateWord, ThresholdWord, TrackingWord
 from furthest.errors import InputError, StrategyError, pick
-from furthest.parts import CandidateWord, ThresholdWord, TrackingWord
 
 if TYPE_CHECKING:
     from furthest.kernels.linalg import Vector
@@ -49,8 +49,8 @@ class Strategy:
     def __post_init__(self) -> None:
         if isinstance(self.sampling, str) and not _is_place(self.sampling):
             pick(self.sampling, sampling.MODULES, "sampling rule")
-        pick(self.candidate, parts.CANDIDATES, "candidate answer")
-        pick(self.tracking, parts.TRACKINGS, "tracking")
+        pick(self.candidate, axes.CANDIDATES, "candidate answer")
+        pick(self.tracking, axes.TRACKINGS, "tracking")
         parse_schedule(self.schedule)
         if self.threshold is not None:
             pick(self.threshold, dict.fromkeys(get_args(ThresholdWord)), "threshold")
@@ -269,15 +269,15 @@ class ScheduleChoice:
 def parse_schedule(text: str) -> ScheduleChoice:
     """`sticky:geometric,start=10,ratio=0.2` and the like."""
     mode, _, rest = text.partition(":")
-    pick(mode, parts.SCHEDULES, "schedule")
+    pick(mode, axes.SCHEDULES, "schedule")
     if mode == "every":
         if rest:
             raise StrategyError("the schedule 'every' has no grid")
         return ScheduleChoice(mode)
     grid, *settings = rest.split(",")
     if not grid:
-        raise StrategyError(f"{mode} needs a grid: {mode}:{' or '.join(parts.GRIDS)}")
-    values = dict(pick(grid, parts.GRIDS, "grid").settings)
+        raise StrategyError(f"{mode} needs a grid: {mode}:{' or '.join(axes.GRIDS)}")
+    values = dict(pick(grid, axes.GRIDS, "grid").settings)
     for setting in settings:
         key, _, value = setting.partition("=")
         pick(key, values, f"setting of the {grid} grid")

@@ -93,15 +93,17 @@ def test_cholesky_and_what_is_solved_with_it(d, many, seed):
     lower = np.tril(factor)
     np.testing.assert_allclose(lower, np.linalg.cholesky(matrix), rtol=1e-10, atol=1e-12)
     assert linalg.log_determinant(factor) == pytest.approx(np.linalg.slogdet(matrix)[1], abs=1e-10)
-    for solve, solve_many, triangle in (
-        (linalg.solve_lower, linalg.solve_lower_many, lower),
-        (linalg.solve_lower_transposed, linalg.solve_lower_transposed_many, lower.T),
+    rhs = rng.standard_normal(d)
+    one = rhs.copy()
+    linalg.solve_lower_transposed(factor, one)
+    np.testing.assert_allclose(lower.T @ one, rhs, atol=1e-10)
+    for solve_many, triangle in (
+        (linalg.solve_lower_many, lower),
+        (linalg.solve_lower_transposed_many, lower.T),
     ):
-        rhs, columns = rng.standard_normal(d), rng.standard_normal((d, many))
-        one, several = rhs.copy(), columns.copy()
-        solve(factor, one)
+        columns = rng.standard_normal((d, many))
+        several = columns.copy()
         solve_many(factor, several)
-        np.testing.assert_allclose(triangle @ one, rhs, atol=1e-10)
         np.testing.assert_allclose(triangle @ several, columns, atol=1e-10)
     for solve_first, triangle in (
         (linalg.solve_lower_first, lower),

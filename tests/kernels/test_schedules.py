@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from furthest import parts
+from furthest import axes
 from furthest.kernels import schedules
 from furthest.kernels.schedules import on_grid
 from furthest.strategy import parse_schedule
@@ -17,7 +17,7 @@ LAST = 3000
 def fresh(text):
     """The schedule of this name before the first round."""
     chosen = parse_schedule(text)
-    mode, grid = parts.SCHEDULES[chosen.mode].code, parts.GRIDS[chosen.grid].code
+    mode, grid = axes.SCHEDULES[chosen.mode].code, axes.GRIDS[chosen.grid].code
     return schedules.schedule(int(mode), int(grid), chosen.start, chosen.ratio)
 
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from furthest.axes import ThresholdWord
 from furthest.cli import options as o
-from furthest.parts import ThresholdWord
 
 DELTA = 0.01
 

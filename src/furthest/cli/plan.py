@@ -22,7 +22,7 @@ Cap = Annotated[
 ]
 
 # Under a prior, a study for which answers hardly differ is cut off here.
-PATIENCE = 100_000
+CUT_OFF = 100_000
 
 Spread = Annotated[
     float | None,
@@ -103,7 +103,7 @@ def command(
                 strategy,
                 deltas,
                 seed,
-                max_rounds=max_rounds or PATIENCE,
+                max_rounds=max_rounds or CUT_OFF,
                 progress=progress,
             )
             quartiles = [float(q) for q in np.quantile(prices, (0.25, 0.5, 0.75))]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from furthest import parts, sampling, stopping
+from furthest import axes, sampling, stopping
 from furthest.cli import options as o
 
 if TYPE_CHECKING:
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from furthest.stopping.test import StoppingTest
 
 CLOSED = {
-    "candidate": parts.CANDIDATES.values(),
-    "schedule": parts.SCHEDULES.values(),
-    "grid": parts.GRIDS.values(),
-    "tracking": parts.TRACKINGS.values(),
+    "candidate": axes.CANDIDATES.values(),
+    "schedule": axes.SCHEDULES.values(),
+    "grid": axes.GRIDS.values(),
+    "tracking": axes.TRACKINGS.values(),
 }
 
 

@@ -196,16 +196,6 @@ def cholesky(matrix: Matrix) -> bool:
 
 
 @kernel
-def solve_lower(factor: Matrix, rhs: Vector) -> None:
-    """rhs ← L⁻¹ rhs."""
-    for i in range(rhs.shape[0]):
-        total = rhs[i]
-        for k in range(i):
-            total -= factor[i, k] * rhs[k]
-        rhs[i] = total / factor[i, i]
-
-
-@kernel
 def solve_lower_transposed(factor: Matrix, rhs: Vector) -> None:
     """rhs ← L⁻ᵀ rhs."""
     d = rhs.shape[0]

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from furthest.axes import CandidateWord
 from furthest.paper import entries as e
 from furthest.paper.cells import Runs
 from furthest.paper.outcomes import Estimate, NotMadeError, Outcomes, average, mean_of
 from furthest.paper.shapes import CLOSE, ratios, share
-from furthest.parts import CandidateWord
 from furthest.problem import Notion
 
 # A margin must be positive by one standard error to confirm, negative by two to refute.

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from furthest.axes import CandidateWord, ThresholdWord
 from furthest.characteristic import complexity
 from furthest.paper import decreasing, printed
 from furthest.paper.cells import Cell, Draws, Question, Runs
 from furthest.paper.shapes import Allocation, Boxes, Curves, Quartiles, Rates, Shape, Times
-from furthest.parts import CandidateWord, ThresholdWord
 from furthest.problem import Notion
 from furthest.sampling.rule import Rule
 from furthest.strategy import Strategy

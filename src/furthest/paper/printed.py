@@ -1,7 +1,7 @@
 """The paper's printed numbers: Jourdan & Degenne (2022), ε = 0.05, δ = 0.01, 5,000 runs each."""
 
 # Tables 1 and 7: mean stopping times, arms {e1, e2}, the hard instance's four answers.
-from furthest.parts import CandidateWord
+from furthest.axes import CandidateWord
 
 CANDIDATES: tuple[CandidateWord, ...] = ("greedy", "furthest", "instantaneous-furthest")
 BY_CANDIDATE: dict[str, dict[str, tuple[int, int, int]]] = {

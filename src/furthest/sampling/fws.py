@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from furthest import parts
+from furthest import axes
 from furthest.codes import Candidate
 from furthest.errors import pick
 from furthest.kernels.alternatives import SAME, contrast_norms, margin
@@ -71,7 +71,7 @@ def start(task: Task, *, z_oracle: str = "instantaneous-furthest") -> Fws:
     """The state before the first round."""
     arms, d = task.arms.shape
     answers = task.answers.shape[0]
-    code = pick(z_oracle, parts.CANDIDATES, "Z-oracle").code
+    code = pick(z_oracle, axes.CANDIDATES, "Z-oracle").code
     return Fws(
         z_oracle=int(code),
         oracle=oracle_for(task) if code == Candidate.FURTHEST else NoOracle(),

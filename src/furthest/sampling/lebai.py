@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from furthest import parts
+from furthest import axes
 from furthest.codes import Candidate
 from furthest.errors import StrategyError, pick
 from furthest.kernels.answers import greedy_answer, instantaneous_furthest
@@ -71,14 +71,14 @@ def start(
     for name, flag in (("forced", forced), ("capped", capped)):
         if not isinstance(flag, bool):
             raise StrategyError(f"{name} of lebai must be true or false, not {flag!r}")
-    code = pick(z_oracle, parts.CANDIDATES, "Z-oracle").code
+    code = pick(z_oracle, axes.CANDIDATES, "Z-oracle").code
     pick(slack, dict.fromkeys(SLACKS), "slack")
     if (bound is not None) != (slack == "theory") or (bound is not None and not bound > 0):
         raise StrategyError("slack=theory needs a positive bound on |⟨μ, a⟩|/σ; slack=log has none")
     return Lebai(
         z_oracle=int(code),
         oracle=oracle_for(task) if code == Candidate.FURTHEST else NoOracle(),
-        tracking=int(pick(tracking, parts.TRACKINGS, "tracking").code),
+        tracking=int(pick(tracking, axes.TRACKINGS, "tracking").code),
         forced=forced,
         capped=capped,
         bonus=_log_bonus() if slack == "log" else _theory_bonus(arms),

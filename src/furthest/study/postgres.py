@@ -15,7 +15,7 @@ except ImportError:
     raise MissingExtraError("psycopg", "postgres") from None
 
 # Seconds to wait for other writers, and for a connection.
-PATIENCE = 30
+LOCK_SECONDS = 30
 CONNECT = 10
 
 # Any number that no other program locks.
@@ -41,7 +41,7 @@ class PostgresStorage(SqlStorage):
         "clustered": "",
     }
 
-    def __init__(self, url: str, patience: float = PATIENCE) -> None:
+    def __init__(self, url: str, patience: float = LOCK_SECONDS) -> None:
         self._url = url
         self._patience = patience
         self._turn = threading.RLock()

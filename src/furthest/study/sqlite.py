@@ -13,7 +13,7 @@ from furthest.errors import StorageError, StudyError
 from furthest.study.sql import SCHEMA_VERSION, SqlStorage
 
 # Seconds to wait for other writers; each holds the lock for milliseconds.
-PATIENCE = 30.0
+LOCK_SECONDS = 30.0
 
 
 class SqliteStorage(SqlStorage):
@@ -25,7 +25,7 @@ class SqliteStorage(SqlStorage):
         "clustered": "WITHOUT ROWID",
     }
 
-    def __init__(self, path: str, patience: float = PATIENCE) -> None:
+    def __init__(self, path: str, patience: float = LOCK_SECONDS) -> None:
         self._path = Path(path)
         self._patience = patience
         self._turn = threading.RLock()

@@ -19,7 +19,7 @@ ThresholdWord = Literal["mixture", "theory", "paper"]
 
 
 @dataclass(frozen=True)
-class Part:
+class Choice:
     """One choice along one axis of a strategy."""
 
     name: str
@@ -29,24 +29,24 @@ class Part:
     settings: Mapping[str, float] = field(default_factory=dict)  # with their defaults
 
 
-def _table(*parts: Part) -> dict[str, Part]:
-    return {part.name: part for part in parts}
+def _table(*choices: Choice) -> dict[str, Choice]:
+    return {choice.name: choice for choice in choices}
 
 
 CANDIDATES = _table(
-    Part(
+    Choice(
         "instantaneous-furthest",
         Candidate.INSTANTANEOUS,
         "the ε-best answer with the largest GLR statistic",
         f"{PAPER}, section 4.1",
     ),
-    Part(
+    Choice(
         "furthest",
         Candidate.FURTHEST,
         "the exact furthest answer z_F(μ_t), the easiest to verify under the estimate",
         f"{PAPER}, section 3; solver: docs/solver.md",
     ),
-    Part(
+    Choice(
         "greedy",
         Candidate.GREEDY,
         "the answer of largest estimated value",
@@ -55,19 +55,19 @@ CANDIDATES = _table(
 )
 
 SCHEDULES = _table(
-    Part(
+    Choice(
         "every",
         Mode.EVERY,
         "renew the candidate and test at every round",
         f"{PAPER}, section 4",
     ),
-    Part(
+    Choice(
         "sticky",
         Mode.STICKY,
         "renew the candidate on a grid of rounds, or when it is not ε-best; test at every round",
         f"{PAPER}, appendix on computational relaxations",
     ),
-    Part(
+    Choice(
         "lazy",
         Mode.LAZY,
         "renew the candidate and test on a grid of rounds",
@@ -76,30 +76,30 @@ SCHEDULES = _table(
 )
 
 GRIDS = _table(
-    Part("constant", Grid.CONSTANT, "every start rounds (10)", settings={"start": 10}),
-    Part(
+    Choice("constant", Grid.CONSTANT, "every start rounds (10)", settings={"start": 10}),
+    Choice(
         "geometric",
         Grid.GEOMETRIC,
         "from start (10), each round ⌈(1 + ratio)·last⌉ (0.2)",
         settings={"start": 10, "ratio": 0.2},
     ),
-    Part(
+    Choice(
         "decreasing",
         Grid.DECREASING,
         "the same with ratio/√i at the i-th step",
         settings={"start": 10, "ratio": 0.2},
     ),
-    Part("bernoulli", Grid.BERNOULLI, "each round with probability p (0.1)", settings={"p": 0.1}),
+    Choice("bernoulli", Grid.BERNOULLI, "each round with probability p (0.1)", settings={"p": 0.1}),
 )
 
 TRACKINGS = _table(
-    Part(
+    Choice(
         "C",
         Tracking.C,
         "pull the arm most behind the sum of all weights",
         "Garivier & Kaufmann (2016)",
     ),
-    Part(
+    Choice(
         "D",
         Tracking.D,
         "pull the arm most behind t times this round's weights",
