@@ -4,15 +4,14 @@ Soare, Lazaric & Munos (2014), 𝒳𝒴-Adaptive, for ε = 0. The rule eliminate
 by the threshold as a width; this test looks at what is left.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.jit import spliced
 from furthest.stopping.glr import excludes
 from furthest.stopping.nomination import Nominee
-from furthest.stopping.test import Score, StoppingTest
-from furthest.stopping.thresholds import THRESHOLDS, Choice, Threshold, threshold_width
+from furthest.stopping.test import Score
+from furthest.stopping.thresholds import Threshold, by_threshold
 from furthest.task import Task
 
 
@@ -37,22 +36,13 @@ def score(test: Elimination, task: Task, evidence: Evidence, nominee: Nominee, r
     return Score(float(rule.survivor[0] >= 0), 1.0, "1 once all answers but one are eliminated")
 
 
-def _test(choice: Choice) -> StoppingTest:
-    def start(task: Task, deltas: Sequence[float]) -> Elimination:
-        return Elimination(choice.make(task, deltas))
-
-    return StoppingTest(
-        name="elimination",
-        start=start,
-        judge=judge,
-        score=score,
-        excludes=excludes,
-        width=threshold_width,
-        guarantee=choice.about.guarantee,
-        what="the sampling rule has eliminated all answers but one",
-        source="Soare, Lazaric & Munos (2014), 𝒳𝒴-Adaptive; ε = 0",
-        sampling="xy-adaptive",
-    )
-
-
-TESTS = {name: _test(choice) for name, choice in THRESHOLDS.items()}
+TESTS = by_threshold(
+    Elimination,
+    name="elimination",
+    judge=judge,
+    score=score,
+    excludes=excludes,
+    what="the sampling rule has eliminated all answers but one",
+    source="Soare, Lazaric & Munos (2014), 𝒳𝒴-Adaptive; ε = 0",
+    sampling="xy-adaptive",
+)

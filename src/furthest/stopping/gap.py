@@ -4,7 +4,6 @@ Xu, Honda & Sugiyama (2018), LinGapE; for the greedy answer and the additive not
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +14,8 @@ from furthest.kernels.rivals import rival
 from furthest.stopping.contrasts import contrasts
 from furthest.stopping.glr import excludes
 from furthest.stopping.nomination import Nominee
-from furthest.stopping.test import Score, StoppingTest
-from furthest.stopping.thresholds import THRESHOLDS, Choice, Threshold, required, threshold_width
+from furthest.stopping.test import Score
+from furthest.stopping.thresholds import Threshold, by_threshold, required
 from furthest.task import Task
 
 
@@ -48,22 +47,13 @@ def score(test: Gap, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
     return Score(task.e - largest, 0.0, "ε minus the largest possible gap")
 
 
-def _test(choice: Choice) -> StoppingTest:
-    def start(task: Task, deltas: Sequence[float]) -> Gap:
-        return Gap(choice.make(task, deltas))
-
-    return StoppingTest(
-        name="gap",
-        start=start,
-        judge=judge,
-        score=score,
-        excludes=excludes,
-        width=threshold_width,
-        guarantee=choice.about.guarantee,
-        what="no answer may still beat the candidate by more than ε, by the threshold as a width",
-        source="Xu, Honda & Sugiyama (2018), LinGapE; additive notion",
-        notions=("additive",),
-    )
-
-
-TESTS = {name: _test(choice) for name, choice in THRESHOLDS.items()}
+TESTS = by_threshold(
+    Gap,
+    name="gap",
+    judge=judge,
+    score=score,
+    excludes=excludes,
+    what="no answer may still beat the candidate by more than ε, by the threshold as a width",
+    source="Xu, Honda & Sugiyama (2018), LinGapE; additive notion",
+    notions=("additive",),
+)

@@ -4,7 +4,6 @@ Jourdan & Degenne (2022), equation 2. With the threshold `mixture` an e-value ta
 statistic: that is a test of its own, in mixture.py.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,8 +12,8 @@ from furthest.kernels.jit import spliced
 from furthest.stopping import mixture
 from furthest.stopping.contrasts import clearest_defeat, glr_statistic
 from furthest.stopping.nomination import Nominee
-from furthest.stopping.test import Score, StoppingTest
-from furthest.stopping.thresholds import THRESHOLDS, Choice, Threshold, required, threshold_width
+from furthest.stopping.test import Score
+from furthest.stopping.thresholds import THRESHOLDS, Threshold, by_threshold, required
 from furthest.task import Task
 
 WHAT = "the candidate's evidence exceeds the threshold"
@@ -56,24 +55,13 @@ def excludes(test: Any, task: Task, evidence: Evidence, z: int) -> bool:
     return bool(square / norm > required(test.threshold, int(evidence.clock[Clock.ROUNDS]), 0))
 
 
-def _test(choice: Choice) -> StoppingTest:
-    def start(task: Task, deltas: Sequence[float]) -> Glr:
-        return Glr(choice.make(task, deltas))
-
-    return StoppingTest(
-        name="glr",
-        start=start,
-        judge=judge,
-        score=score,
-        excludes=excludes,
-        width=threshold_width,
-        guarantee=choice.about.guarantee,
-        what=WHAT,
-        source=SOURCE,
-    )
-
-
-TESTS = {"mixture": replace(mixture.TEST, name="glr", what=WHAT, source=SOURCE)} | {
-    name: _test(choice) for name, choice in THRESHOLDS.items()
-}
+TESTS = {"mixture": replace(mixture.TEST, name="glr", what=WHAT, source=SOURCE)} | by_threshold(
+    Glr,
+    name="glr",
+    judge=judge,
+    score=score,
+    excludes=excludes,
+    what=WHAT,
+    source=SOURCE,
+)
 ABOUT = {"mixture": mixture.ABOUT} | {name: choice.about for name, choice in THRESHOLDS.items()}

@@ -27,7 +27,7 @@ from furthest.kernels.normal_gamma import (
 from furthest.kernels.scales import mixture_scales, volumes
 from furthest.stopping.contrasts import clearest_defeat
 from furthest.stopping.nomination import Nominee
-from furthest.stopping.test import NATS, Guarantee, Score, StoppingTest
+from furthest.stopping.test import NATS, PROVEN, PROVEN_UNKNOWN_SIGMA, Score, StoppingTest
 from furthest.stopping.thresholds import About
 from furthest.task import Task
 
@@ -209,11 +209,7 @@ def excludes(test: Mixture, task: Task, evidence: Evidence, z: int) -> bool:
 ABOUT = About(
     "e-value: Gaussian mixture over three prior scales, minimised over the alternatives",
     "method of mixtures (Robbins 1970; Abbasi-Yadkori, Pál & Szepesvári 2011); docs/theory.md",
-    Guarantee(
-        proven=True,
-        noise="sub-Gaussian",
-        words="proven (ε,δ)-PAC for sub-Gaussian noise, any sampling rule, any checking times",
-    ),
+    PROVEN,
 )
 KNOWN = StoppingTest(
     name="mixture",
@@ -222,16 +218,8 @@ KNOWN = StoppingTest(
     observe=observe,
     score=score,
     excludes=excludes,
-    guarantee=ABOUT.guarantee,
+    guarantee=PROVEN,
 )
-UNKNOWN = replace(
-    KNOWN,
-    start=start_student,
-    guarantee=Guarantee(
-        proven=True,
-        noise="Gaussian",
-        words="proven (ε,δ)-PAC for Gaussian noise of unknown σ, any sampling rule, "
-        "any checking times",
-    ),
+TEST = replace(
+    KNOWN, unknown_sigma=replace(KNOWN, start=start_student, guarantee=PROVEN_UNKNOWN_SIGMA)
 )
-TEST = replace(KNOWN, unknown_sigma=UNKNOWN)

@@ -69,6 +69,16 @@ def _never(state: Any, task: Any, evidence: Any, z: int) -> bool:
 
 
 OWN = Guarantee(proven=False, noise="any", words="unknown: the user's own")
+PROVEN = Guarantee(
+    proven=True,
+    noise="sub-Gaussian",
+    words="proven (ε,δ)-PAC for sub-Gaussian noise, any sampling rule, any checking times",
+)
+PROVEN_UNKNOWN_SIGMA = Guarantee(
+    proven=True,
+    noise="Gaussian",
+    words="proven (ε,δ)-PAC for Gaussian noise of unknown σ, any sampling rule, any checking times",
+)
 
 
 @dataclass(frozen=True)

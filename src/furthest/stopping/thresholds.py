@@ -6,14 +6,14 @@ them as widths.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Vector
 from furthest.stopping.nomination import Stopping
-from furthest.stopping.test import Guarantee
+from furthest.stopping.test import Guarantee, StoppingTest
 from furthest.task import Task
 
 
@@ -86,6 +86,19 @@ def theory(task: Task, deltas: Sequence[float]) -> Threshold:
 def paper(task: Task, deltas: Sequence[float]) -> Threshold:
     """4 ln((4 + ln(t/2))/δ)."""
     return Threshold(4.0, 2.0, np.array([4 * math.log(1 / delta) for delta in deltas]))
+
+
+def by_threshold(state: Callable[[Threshold], Any], **test: Any) -> dict[str, StoppingTest]:
+    """The versions of a test whose state is made of a threshold, which is also its width."""
+    return {name: _version(choice, state, test) for name, choice in THRESHOLDS.items()}
+
+
+def _version(choice: Choice, state: Callable[[Threshold], Any], test: Any) -> StoppingTest:
+    def start(task: Task, deltas: Sequence[float]) -> Any:
+        return state(choice.make(task, deltas))
+
+    guarantee = choice.about.guarantee
+    return StoppingTest(start=start, width=threshold_width, guarantee=guarantee, **test)
 
 
 SOURCE = "Jourdan & Degenne (2022)"

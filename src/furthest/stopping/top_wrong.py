@@ -29,7 +29,7 @@ from furthest.kernels.topwrong import (
 )
 from furthest.stopping.contrasts import clearest_defeat
 from furthest.stopping.nomination import Nominee
-from furthest.stopping.test import NATS, Guarantee, Score, StoppingTest
+from furthest.stopping.test import NATS, PROVEN, PROVEN_UNKNOWN_SIGMA, Score, StoppingTest
 from furthest.task import Task
 
 # The largest ln 1/δ that a score is looked for, and how closely.
@@ -157,34 +157,17 @@ def excludes(test: TopWrong, task: Task, evidence: Evidence, z: int) -> bool:
     )
 
 
-TEST = StoppingTest(
+KNOWN = StoppingTest(
     name="top-wrong",
     start=start,
     judge=judge,
     observe=observe,
     score=score,
     excludes=excludes,
-    guarantee=Guarantee(
-        proven=True,
-        noise="sub-Gaussian",
-        words="proven (ε,δ)-PAC for sub-Gaussian noise, any sampling rule, any checking times",
-    ),
+    guarantee=PROVEN,
     what="one-sided e-process against the best-valued wrong answer; no price for the dimension",
     source="docs/theory/top-wrong.md",
     check=check,
 )
-TESTS = {
-    None: replace(
-        TEST,
-        unknown_sigma=replace(
-            TEST,
-            start=start_student,
-            guarantee=Guarantee(
-                proven=True,
-                noise="Gaussian",
-                words="proven (ε,δ)-PAC for Gaussian noise of unknown σ, any sampling rule, "
-                "any checking times",
-            ),
-        ),
-    )
-}
+UNKNOWN = replace(KNOWN, start=start_student, guarantee=PROVEN_UNKNOWN_SIGMA)
+TESTS = {None: replace(KNOWN, unknown_sigma=UNKNOWN)}
