@@ -1,6 +1,7 @@
 """The disk cache: a second process compiles nothing, an edit is always noticed."""
 
 import json
+import re
 import shutil
 from enum import IntEnum
 from importlib import import_module
@@ -113,6 +114,22 @@ def test_an_edit_of_a_callee_in_another_file_is_noticed(copy, own_cache, python)
     count, doubled = run()
     assert count > 0
     assert doubled == pytest.approx([1 / 2, 1.0])
+
+
+def test_a_cache_of_an_older_version_is_replaced(copy, own_cache, python):
+    def run():
+        environment = {"PYTHONPATH": str(copy.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+        return outcome(python("-c", RECOMPUTE, **environment))
+
+    count, widths = run()
+    assert count > 0
+    # The same function at the same line, but its types have another name.
+    for source in (*copy.rglob("*.py"),):
+        text = source.read_text(encoding="utf-8")
+        source.write_text(re.sub(r"\bEvidence\b", "Knowledge", text), "utf-8")
+    count, again = run()
+    assert (count > 0, again) == (True, widths)
+    assert run() == [0, widths]
 
 
 def test_the_stamp_covers_every_source_that_can_be_compiled(copy):

@@ -69,6 +69,7 @@ def test_without_nrt_no_reference_is_counted():
 def test_the_cache_of_one_function(compiled):
     has(caching, "FunctionCache", "py_func")
     has(caching, "IndexDataCacheFile", "cache_path", "filename_base", "source_stamp")
+    has(caching.IndexDataCacheFile, "_load_index")
     has(caching.FunctionCache, "_load_overload", "sig", "target_context")
     has(caching.FunctionCache, "_save_overload", "sig", "data")
     if not isinstance(getattr(numba.njit(lambda: 0), "_cache", None), caching.NullCache):

@@ -73,11 +73,13 @@ def decide(task: Task, run: Run, rng: Generator, proving: bool) -> int:
     if evidence.clock[Clock.READY] == 0:
         return design_arm(task, evidence)
     if proving:
-        nominee = nominate(task, evidence, stopping, rng)
+        candidate, oracle, schedule = stopping.candidate, stopping.oracle, stopping.schedule
+        progress = stopping.progress
+        nominee = nominate(task, evidence, candidate, oracle, schedule, progress, rng)
         if nominee.answer >= 0:
             answer, reached = judge(stopping.test, task, evidence, nominee, run.rule)
-            note(evidence, stopping.progress, run.milestones, answer, reached)
-            if stopping.progress[Progress.REACHED] == stopping.levels.shape[0]:
+            note(evidence, progress, run.milestones, answer, reached)
+            if progress[Progress.REACHED] == stopping.levels.shape[0]:
                 return -1
     return choose(run.rule, task, evidence, stopping)
 

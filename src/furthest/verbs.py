@@ -7,7 +7,8 @@ not a kernel: hence the lambdas.)
 # ruff: noqa: PLW0108
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numba.extending import overload
 
@@ -31,16 +32,28 @@ def register(rule_state: type, rule: "Rule", test_state: type, test: "StoppingTe
     _tests[test_state] = test
 
 
+class Hidden(NamedTuple):
+    """What a kernel sees in place of a state in plain Python, which may hold anything."""
+
+    nothing: int = 0
+
+
 def choose(rule: Any, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """The arm to pull next, by the sampling rule."""
-    return _rules[type(rule)].choose(rule, task, evidence, stopping)
+    own = _rules[type(rule)]
+    if own.compiled and not _tests[type(stopping.test)].compiled:
+        stopping = stopping._replace(test=Hidden())
+    return own.choose(rule, task, evidence, stopping)
 
 
 def judge(
     test: Any, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
 ) -> tuple[int, int]:
     """(answer, confidence levels that it has reached), by the stopping test."""
-    return _tests[type(test)].judge(test, task, evidence, nominee, rule)
+    own = _tests[type(test)]
+    if own.compiled and not _rules[type(rule)].compiled:
+        rule = Hidden()
+    return own.judge(test, task, evidence, nominee, rule)
 
 
 def observe(test: Any, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
@@ -50,7 +63,12 @@ def observe(test: Any, task: Task, evidence: Evidence, arm: int, reward: float) 
 
 def width(stopping: Stopping, task: Task, rounds: int) -> float:
     """A squared radius that goes with the smallest δ after so many rounds, by the test."""
-    return (_tests[type(stopping.test)].width or _ellipsoid_width)(stopping, task, rounds)
+    return _width_of(type(stopping.test))(stopping, task, rounds)
+
+
+def _width_of(state: type) -> Callable[..., float]:
+    own = _tests.get(state)  # none of a hidden state
+    return own.width if own and own.width else _ellipsoid_width
 
 
 @overload(choose, inline="always", strict=False)
@@ -73,8 +91,7 @@ def _observe_compiled(test: Any, task: Any, evidence: Any, arm: Any, reward: Any
 
 @overload(width, inline="always", strict=False)
 def _width_compiled(stopping: Any, task: Any, rounds: Any) -> Any:
-    state = stopping.types[stopping.fields.index("test")]
-    chosen = _tests[state.instance_class].width or _ellipsoid_width
+    chosen = _width_of(stopping.types[stopping.fields.index("test")].instance_class)
     return lambda stopping, task, rounds: chosen(stopping, task, rounds)
 
 

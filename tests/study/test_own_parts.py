@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -77,6 +78,33 @@ def test_a_verdict_that_cannot_be_is_named(verdict):
     test = replace(own_parts.PLAIN, judge=lambda *_: verdict)
     with pytest.raises(ft.StrategyError, match="'classic' says that answer"):
         ft.simulate(HARD.problem, HARD.truth, ft.Strategy("uniform", stopping=test), runs=1)
+
+
+class Anything(NamedTuple):
+    """A state that no compiler understands."""
+
+    notes: dict[str, list[object]]
+
+
+def test_plain_states_may_hold_anything():
+    def choose(state, task, evidence, stopping):
+        state.notes["arms"].append(object())
+        return len(state.notes["arms"]) % len(task.arms)
+
+    def judge(state, task, evidence, nominee, rule):
+        state.notes["arms"].append(nominee)
+        return nominee.answer, int(nominee.glr > 30)
+
+    rule = ft.Rule("notes", lambda _: Anything({"arms": []}), choose, compiled=False)
+    test = ft.StoppingTest("notes", lambda *_: Anything({"arms": []}), judge, compiled=False)
+    for strategy in (
+        ft.Strategy(rule),
+        ft.Strategy("uniform", stopping=test),
+        ft.Strategy("lingape", stopping=test),  # asks the test for a width
+        ft.Strategy(rule, stopping=test),
+    ):
+        results = ft.simulate(HARD.problem, HARD.truth, strategy, 0.1, runs=2, max_rounds=5000)
+        assert results.stopped.all()
 
 
 PARTS = {

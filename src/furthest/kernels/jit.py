@@ -69,12 +69,22 @@ def source_digest(package: Path = PACKAGE) -> str:
 DIGEST = source_digest()
 
 
+class _Index(IndexDataCacheFile):
+    """An index that an older version of the package has left may name types that are gone."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError):
+            return {}
+
+
 class _PackageCache(FunctionCache):
     """Numba's disk cache, stamped with all kernel sources instead of one file."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file = IndexDataCacheFile(
+        self._cache_file = _Index(
             cache_path=self._cache_path,
             filename_base=self._impl.filename_base,
             source_stamp=DIGEST,

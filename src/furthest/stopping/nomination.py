@@ -51,15 +51,25 @@ def no_progress(task: Task) -> Counts:
 
 
 @inlined
-def nominate(task: Task, evidence: Evidence, rule: Stopping, rng: Generator) -> Nominee:
-    """The candidate answer, renewed as the schedule wants."""
-    progress = rule.progress
+def nominate(
+    task: Task,
+    evidence: Evidence,
+    candidate: int,
+    oracle: Any,
+    schedule: Schedule,
+    progress: Counts,
+    rng: Generator,
+) -> Nominee:
+    """The candidate answer, renewed as the schedule wants.
+
+    Takes parts of `Stopping` so that it is compiled once for all tests.
+    """
     answer, reached = progress[Progress.ANSWER], progress[Progress.REACHED]
-    due = on_grid(rule.schedule, evidence.clock[Clock.ROUNDS] + 1, rng)
-    if not due and rule.schedule.mode == Mode.LAZY:
+    due = on_grid(schedule, evidence.clock[Clock.ROUNDS] + 1, rng)
+    if not due and schedule.mode == Mode.LAZY:
         return Nominee(-1, 0.0, reached)
     if due or _is_outdated(task, evidence, answer):
-        answer, glr = _candidate(task, evidence, rule)
+        answer, glr = _candidate(task, evidence, candidate, oracle)
         progress[Progress.ANSWER] = answer
     else:
         glr, _ = statistic(task, evidence, answer, -math.inf)
@@ -67,12 +77,12 @@ def nominate(task: Task, evidence: Evidence, rule: Stopping, rng: Generator) -> 
 
 
 @inlined
-def _candidate(task: Task, evidence: Evidence, rule: Stopping) -> tuple[int, float]:
+def _candidate(task: Task, evidence: Evidence, candidate: int, oracle: Any) -> tuple[int, float]:
     """The candidate answer and its GLR statistic."""
-    if rule.candidate == Candidate.INSTANTANEOUS:
+    if candidate == Candidate.INSTANTANEOUS:
         return instantaneous_furthest(task, evidence)
-    if rule.candidate == Candidate.FURTHEST:
-        answer = exact_furthest(rule.oracle, task, evidence.values)
+    if candidate == Candidate.FURTHEST:
+        answer = exact_furthest(oracle, task, evidence.values)
     else:
         answer = greedy_answer(evidence.values)
     glr, _ = statistic(task, evidence, answer, -math.inf)

@@ -13,6 +13,7 @@ from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import Score
 from furthest.study.fold import Fold, copied
 from furthest.task import Task
+from furthest.verbs import judge
 
 PROVEN = "proven"  # within ε of the best
 POSSIBLE = "possible"  # may be within ε of the best
@@ -43,7 +44,7 @@ def verdicts(fold: Fold) -> list[str]:
 def _verdict(fold: Fold, state: Run, z: int, *, near_best: bool) -> str:
     question = _asked(fold, state, z)
     if near_best:
-        answer, reached = fold.test.judge(*question)
+        answer, reached = judge(*question)
         if reached > 0 and answer == z:
             return PROVEN
     return RULED_OUT if fold.test.excludes(*question[:3], z) else POSSIBLE
