@@ -310,8 +310,8 @@ def test_an_edit_of_an_own_rule_is_noticed(python, private_copy, tmp_path):
     assert process.stdout.strip() == "(0, -1, 0)", process.stderr
 
 
-# Uniform sampling in plain Python that never ends: each process begins so many of the 400 runs, says
-# so and waits. The interruption comes before the end, however late it comes.
+# Uniform sampling in plain Python that never ends: each process begins so many of the 400 runs,
+# says so and waits. The interruption comes before the end, however late it comes.
 INTERRUPTED = """
 import json, signal, sys, time
 # A shell may have started the tests with SIGINT ignored, which children inherit.
