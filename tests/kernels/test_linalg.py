@@ -56,10 +56,6 @@ def test_what_concerns_some_columns_leaves_the_others_alone(rows, columns, seed)
     rng = np.random.default_rng(seed)
     matrix = rng.standard_normal((rows, columns))
     count, column = rng.integers(0, columns + 1), int(rng.integers(columns))
-    out = np.full((rows, columns), 7.0)
-    linalg.copy_first(matrix, count, out)
-    np.testing.assert_array_equal(out[:, :count], matrix[:, :count])
-    assert (out[:, count:] == 7.0).all()
     low = int(rng.integers(0, count + 1))
     products = np.full(columns, 7.0)
     linalg.column_products(matrix, column, matrix, low, count, products)
@@ -105,15 +101,14 @@ def test_cholesky_and_what_is_solved_with_it(d, many, seed):
         several = columns.copy()
         solve_many(factor, several)
         np.testing.assert_allclose(triangle @ several, columns, atol=1e-10)
-    for solve_first, triangle in (
-        (linalg.solve_lower_first, lower),
-        (linalg.solve_lower_transposed_first, lower.T),
-    ):
-        columns = rng.standard_normal((d, many))
-        count, several = many // 2, columns.copy()
-        solve_first(factor, several, count)
-        np.testing.assert_allclose(triangle @ several[:, :count], columns[:, :count], atol=1e-10)
-        np.testing.assert_array_equal(several[:, count:], columns[:, count:])
+    columns, count = rng.standard_normal((d, many)), many // 2
+    into, place = np.full((d, many), 7.0), columns.copy()
+    linalg.solve_lower_into(factor, columns, count, into)
+    linalg.solve_lower_transposed_first(factor, place, count)
+    np.testing.assert_allclose(lower @ into[:, :count], columns[:, :count], atol=1e-10)
+    np.testing.assert_allclose(lower.T @ place[:, :count], columns[:, :count], atol=1e-10)
+    assert (into[:, count:] == 7.0).all()
+    np.testing.assert_array_equal(place[:, count:], columns[:, count:])
 
 
 @pytest.mark.parametrize(

@@ -52,14 +52,6 @@ def scaled_copy(scale: float, source: Vector, out: Vector) -> None:
 
 
 @kernel
-def copy_first(source: Matrix, count: int, out: Matrix) -> None:
-    """out = source, for the first `count` columns."""
-    for i in range(source.shape[0]):
-        for j in range(count):
-            out[i, j] = source[i, j]
-
-
-@kernel
 def total(x: Vector) -> float:
     """Σ_i x_i."""
     result = 0.0
@@ -207,22 +199,32 @@ def solve_lower_transposed(factor: Matrix, rhs: Vector) -> None:
 
 
 @kernel
-def solve_lower_first(factor: Matrix, columns: Matrix, count: int) -> None:
-    """columns ← L⁻¹ columns, the first `count` columns at once."""
-    for i in range(columns.shape[0]):
+def solve_lower_many(factor: Matrix, columns: Matrix) -> None:
+    """columns ← L⁻¹ columns, all columns at once."""
+    d, m = columns.shape
+    for i in range(d):
         for k in range(i):
             scale = factor[i, k]
-            for j in range(count):
+            for j in range(m):
                 columns[i, j] -= scale * columns[k, j]
         inverse = 1.0 / factor[i, i]
-        for j in range(count):
+        for j in range(m):
             columns[i, j] *= inverse
 
 
 @kernel
-def solve_lower_many(factor: Matrix, columns: Matrix) -> None:
-    """columns ← L⁻¹ columns, all columns at once."""
-    solve_lower_first(factor, columns, columns.shape[1])
+def solve_lower_into(factor: Matrix, columns: Matrix, count: int, out: Matrix) -> None:
+    """out = L⁻¹ columns, for the first `count` columns; each row is copied while it is near."""
+    for i in range(columns.shape[0]):
+        inverse = 1.0 / factor[i, i]
+        for j in range(count):
+            out[i, j] = columns[i, j]
+        for k in range(i):
+            scale = factor[i, k]
+            for j in range(count):
+                out[i, j] -= scale * out[k, j]
+        for j in range(count):
+            out[i, j] *= inverse
 
 
 @kernel

@@ -2,16 +2,16 @@
 
 import math
 
-from furthest.kernels.design.geometry import factor_information, whiten
+from furthest.kernels.design.geometry import factor_information
 from furthest.kernels.design.interior import Interior, Row
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import (
     column_products,
-    dot,
     fill,
     highest,
     lowest,
     scaled_copy,
+    solve_lower_into,
     solve_lower_transposed_first,
     squared_lengths,
     total,
@@ -33,7 +33,7 @@ def certify_lower(p: Interior, k: int, n: int) -> float:
     scaled_copy(1.0 / total(weights), weights, weights)
     if not factor_information(p.arms, weights, point[Row.WORK], p.information):
         return 0.0
-    whiten(p.information, p.directions, n, solved)
+    solve_lower_into(p.information, p.directions, n, solved)
     solve_lower_transposed_first(p.information, solved, n)
     fill(quadratic, 0.0)
     for i in range(p.arms.shape[0]):
@@ -50,7 +50,7 @@ def certify_lower(p: Interior, k: int, n: int) -> float:
             scale = weights[a] * p.arms[i, a]
             for x in range(n):
                 residual[i, x] -= scale * inner[x]
-    whiten(p.information, residual, n, solved)
+    solve_lower_into(p.information, residual, n, solved)
     squared_lengths(solved, inner)
     for x in range(n):
         distances[x] = 1.0 / (max(quadratic[x], 0.0) + inner[x])
@@ -68,14 +68,16 @@ def certify_upper(p: Interior, k: int, n: int) -> float:
     multipliers, lengths = point[Row.BEST, k : k + n], point[Row.SQUARE, k : k + n]
     if not factor_information(p.arms, point[Row.BEST_AT, :k], row, p.information):
         return math.inf
-    whiten(p.information, p.directions, n, theta)
+    solve_lower_into(p.information, p.directions, n, theta)
     squared_lengths(theta, lengths)
     solve_lower_transposed_first(p.information, theta, n)
     fill(loads, 0.0)
     for x in range(n):
         if multipliers[x] == 0.0:
             continue
-        scale = dot(theta[:, x], p.directions[:, x])
+        scale = 0.0
+        for i in range(p.arms.shape[0]):
+            scale += theta[i, x] * p.directions[i, x]
         column_products(theta, x, p.arms, 0, k, row)
         multiplier = multipliers[x] / (lengths[x] * lengths[x])
         for a in range(k):

@@ -1,4 +1,8 @@
-"""What the weights make of the problem: V_w, the distances F_x, their gradients and the loads."""
+"""What the weights make of the problem: V_w, the distances F_x, their gradients and the loads.
+
+These kernels are merged into many others, each time anew. Inner products are therefore written
+out here: `linalg.dot`, unrolled on its own, would make the code a sixth longer to compile.
+"""
 
 import math
 
@@ -9,12 +13,10 @@ from furthest.kernels.linalg import (
     Vector,
     column_products,
     combine,
-    copy_first,
-    dot,
     highest,
     lowest,
     scaled_copy,
-    solve_lower_first,
+    solve_lower_into,
     squared_lengths,
     total,
 )
@@ -28,12 +30,14 @@ def factor_information(arms: Matrix, weights: Vector, row: Vector, factor: Matri
     bounds are rechecked. `row` is scratch.
     """
     d, k = arms.shape[0], weights.shape[0]
-    weighted = row[:k]
     for i in range(d):
         for a in range(k):
-            weighted[a] = weights[a] * arms[i, a]
+            row[a] = weights[a] * arms[i, a]
         for j in range(i + 1):
-            factor[i, j] = dot(weighted, arms[j])
+            entry = 0.0
+            for a in range(k):
+                entry += row[a] * arms[j, a]
+            factor[i, j] = entry
     for j in range(d):
         pivot = factor[j, j]
         for m in range(j):
@@ -51,20 +55,13 @@ def factor_information(arms: Matrix, weights: Vector, row: Vector, factor: Matri
 
 
 @kernel
-def whiten(factor: Matrix, columns: Matrix, count: int, out: Matrix) -> None:
-    """out = L⁻¹ columns, for the first `count` columns."""
-    copy_first(columns, count, out)
-    solve_lower_first(factor, out, count)
-
-
-@kernel
 def measure_distances(p: Interior, k: int, n: int) -> bool:
     """Whitened coordinates and F_x at the weights. False where V_w is singular."""
     weights, distances = p.point[Row.PRIMAL, :k], p.point[Row.LEVEL, k : k + n]
     if not factor_information(p.arms, weights, p.point[Row.WORK], p.information):
         return False
-    whiten(p.information, p.arms, k, p.white_arms)
-    whiten(p.information, p.directions, n, p.white_directions)
+    solve_lower_into(p.information, p.arms, k, p.white_arms)
+    solve_lower_into(p.information, p.directions, n, p.white_directions)
     squared_lengths(p.white_directions, distances)
     for x in range(n):
         distances[x] = 1.0 / distances[x]
@@ -104,13 +101,16 @@ def bounds(point: Matrix, k: int, n: int) -> tuple[float, float]:
 def spread_multipliers(p: Interior, k: int, n: int) -> None:
     """p.spread = Σ_x q_x θ_x θ_xᵀ in whitened coordinates, p.spread_arms its product with arms."""
     d = p.spread.shape[0]
-    row = p.point[Row.WORK, :n]
+    row = p.point[Row.WORK]
     for i in range(d):
         for x in range(n):
             distance = p.point[Row.LEVEL, k + x]
             row[x] = p.point[Row.DUAL, k + x] * distance * distance * p.white_directions[i, x]
         for j in range(i + 1):
-            p.spread[i, j] = p.spread[j, i] = dot(row, p.white_directions[j])
+            entry = 0.0
+            for x in range(n):
+                entry += row[x] * p.white_directions[j, x]
+            p.spread[i, j] = p.spread[j, i] = entry
     for i in range(d):
         column_products(p.spread, i, p.white_arms, 0, k, p.spread_arms[i])
 
@@ -128,5 +128,6 @@ def adopt_whitened(p: Interior, k: int, n: int) -> None:
 
     All bounds stay the same; but V_w is formed with an error that grows with its condition.
     """
-    copy_first(p.white_arms, k, p.arms)
-    copy_first(p.white_directions, n, p.directions)
+    for i in range(p.arms.shape[0]):
+        scaled_copy(1.0, p.white_arms[i, :k], p.arms[i, :k])
+        scaled_copy(1.0, p.white_directions[i, :n], p.directions[i, :n])
