@@ -3,6 +3,9 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
 from importlib import import_module
 from pathlib import Path
@@ -130,6 +133,50 @@ def test_a_cache_of_an_older_version_is_replaced(copy, own_cache, python):
     count, again = run()
     assert (count > 0, again) == (True, widths)
     assert run() == [0, widths]
+
+
+# Each process compiles `dot` for types of its own, all at the same moment.
+TOGETHER = (
+    COUNT_COMPILATIONS
+    + """
+import sys
+import numpy as np
+from furthest.kernels.linalg import dot
+kinds = [np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "i2", "u1", "u2", "u4")]
+print("ready", flush=True)
+mine = sys.stdin.readline().split()
+for number in map(int, mine):
+    one, other = kinds[number // 8], kinds[number % 8]
+    assert dot(np.full(3, number, one), np.ones(3, other)) == 3.0 * number
+print(counter.count)
+"""
+)
+
+
+def test_processes_that_compile_together_lose_nothing(own_cache):
+    def begin():
+        return subprocess.Popen(
+            [sys.executable, "-c", TOGETHER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ended(process, numbers):
+        out, _ = process.communicate(" ".join(map(str, numbers)) + "\n")
+        assert process.returncode == 0
+        return int(out)
+
+    shares = [range(first, 64, 4) for first in range(4)]
+    processes = [begin() for _ in shares]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    with ThreadPoolExecutor() as pool:
+        assert all(count > 0 for count in pool.map(ended, processes, shares))
+    # Everything is there, and nobody runs what another one has compiled.
+    last = begin()
+    assert last.stdout.readline() == "ready\n"
+    assert ended(last, range(64)) == 0
 
 
 def test_the_stamp_covers_every_source_that_can_be_compiled(copy):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from furthest.kernels.evidence import Clock, Evidence, design_arm, take_in
 from furthest.kernels.jit import inlined, merged
 from furthest.kernels.linalg import Counts, Vector
+from furthest.kernels.schedules import is_random
 from furthest.stopping.nomination import Progress, Stopping, nominate
 from furthest.task import Task
 from furthest.verbs import choose, judge, observe
@@ -75,7 +76,9 @@ def decide(task: Task, run: Run, rng: Generator, proving: bool) -> int:
     if proving:
         candidate, oracle, schedule = stopping.candidate, stopping.oracle, stopping.schedule
         progress = stopping.progress
-        nominee = nominate(task, evidence, candidate, oracle, schedule, progress, rng)
+        # Numba can crash if Ctrl-C comes while Python hands a generator to a kernel: none is.
+        luck = rng.random() if is_random(schedule) else 0.0
+        nominee = nominate(task, evidence, candidate, oracle, schedule, progress, luck)
         if nominee.answer >= 0:
             answer, reached = judge(stopping.test, task, evidence, nominee, run.rule)
             note(evidence, progress, run.milestones, answer, reached)

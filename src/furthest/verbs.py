@@ -58,7 +58,9 @@ def judge(
 
 def observe(test: Any, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
     """Let the test take in the measurement that `evidence` has just taken in."""
-    (_tests[type(test)].observe or _ignore)(test, task, evidence, arm, reward)
+    own = _tests[type(test)].observe
+    if own is not None:
+        own(test, task, evidence, arm, reward)
 
 
 def width(stopping: Stopping, task: Task, rounds: int) -> float:

@@ -10,7 +10,8 @@ by importing from this module or, where it only has types and constants for thos
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -18,6 +19,11 @@ import numba
 from numba.core import cgutils, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic, overload
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 # Numba's types do not know the options that begin with an underscore, and much else.
 _njit: Any = numba.njit
@@ -91,11 +97,31 @@ class _PackageCache(FunctionCache):
         )
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
-        return None if _is_foreign(sig) else super()._load_overload(sig, target_context)
+        if _is_foreign(sig):
+            return None
+        with _locked(self._cache_path):
+            return super()._load_overload(sig, target_context)
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         if not _is_foreign(sig):
-            super()._save_overload(sig, data)
+            with _locked(self._cache_path):
+                super()._save_overload(sig, data)
+
+
+@contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """One process at a time.
+
+    Numba reads the index, picks a free file name, writes index and code. Two processes that compile
+    one kernel for different types would pick the same name, and one would run the other's code.
+    """
+    with ExitStack() as held:
+        if fcntl is not None:
+            # Where nobody can write, or nothing can be locked, there is nothing to be done.
+            with suppress(OSError):
+                file = held.enter_context(Path(folder, "lock").open("a"))
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _is_foreign(signature: Any) -> bool:

@@ -10,7 +10,6 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 
 from furthest.codes import Grid, Mode
 from furthest.kernels.jit import inlined, kernel
@@ -43,15 +42,24 @@ def schedule(mode: int, grid: int, start: int, ratio: float) -> Schedule:
 
 
 @inlined
-def on_grid(rule: Schedule, this_round: int, rng: Generator) -> bool:
-    """Whether this round is on the grid; moves the grid on. The first call always is."""
+def is_random(rule: Schedule) -> bool:
+    """Whether `on_grid` needs luck."""
+    return rule.mode != Mode.EVERY and rule.grid == Grid.BERNOULLI
+
+
+@inlined
+def on_grid(rule: Schedule, this_round: int, luck: float) -> bool:
+    """Whether this round is on the grid; moves the grid on. The first call always is.
+
+    `luck` is uniform on [0, 1), where the schedule is random.
+    """
     if rule.mode == Mode.EVERY:
         return True
     state = rule.state
     if rule.grid == Grid.BERNOULLI:
         first = state[Place.INDEX] == 0
         state[Place.INDEX] += 1
-        return rng.random() < rule.ratio or first
+        return luck < rule.ratio or first
     if this_round < state[Place.NEXT]:
         return False
     while state[Place.NEXT] <= this_round:

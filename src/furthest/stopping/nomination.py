@@ -5,7 +5,6 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 
 from furthest.codes import Candidate, Mode
 from furthest.kernels.alternatives import statistic
@@ -58,14 +57,14 @@ def nominate(
     oracle: Any,
     schedule: Schedule,
     progress: Counts,
-    rng: Generator,
+    luck: float,
 ) -> Nominee:
     """The candidate answer, renewed as the schedule wants.
 
     Takes parts of `Stopping` so that it is compiled once for all tests.
     """
     answer, reached = progress[Progress.ANSWER], progress[Progress.REACHED]
-    due = on_grid(schedule, evidence.clock[Clock.ROUNDS] + 1, rng)
+    due = on_grid(schedule, evidence.clock[Clock.ROUNDS] + 1, luck)
     if not due and schedule.mode == Mode.LAZY:
         return Nominee(-1, 0.0, reached)
     if due or _is_outdated(task, evidence, answer):
