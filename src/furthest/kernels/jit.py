@@ -99,18 +99,18 @@ class _PackageCache(FunctionCache):
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         if _is_foreign(sig):
             return None
-        with _locked(self._cache_path):
+        with _locked(self._cache_path, writing=False):
             return super()._load_overload(sig, target_context)
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         if not _is_foreign(sig):
-            with _locked(self._cache_path):
+            with _locked(self._cache_path, writing=True):
                 super()._save_overload(sig, data)
 
 
 @contextmanager
-def _locked(folder: str) -> Iterator[None]:
-    """One process at a time.
+def _locked(folder: str, *, writing: bool) -> Iterator[None]:
+    """Many may read at a time, one may write.
 
     Numba reads the index, picks a free file name, writes index and code. Two processes that compile
     one kernel for different types would pick the same name, and one would run the other's code.
@@ -120,7 +120,7 @@ def _locked(folder: str) -> Iterator[None]:
             # Where nobody can write, or nothing can be locked, there is nothing to be done.
             with suppress(OSError):
                 file = held.enter_context(Path(folder, "lock").open("a"))
-                fcntl.flock(file, fcntl.LOCK_EX)
+                fcntl.flock(file, fcntl.LOCK_EX if writing else fcntl.LOCK_SH)
         yield
 
 
