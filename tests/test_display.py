@@ -187,7 +187,7 @@ def test_results():
 
 def test_results_say_what_is_a_heuristic_and_what_is_missing():
     found = results(ft.Strategy("uniform", threshold="paper"), stopped=False)
-    assert repr(found).startswith("Results(5 runs of uniform, glr, paper (heuristic)\n")
+    assert repr(found).startswith("Results(5 runs of uniform, glr, paper (not proven)\n")
     assert "5 not stopped" in repr(found)
     text, _ = read(found)
     assert "no proof" in text

@@ -12,9 +12,9 @@ from furthest.problem import Problem
     ("parts", "notion", "words"),
     [
         ({"stopping": "gap", "threshold": "paper"}, "multiplicative", "additive notion"),
-        ({"stopping": "gap"}, "additive", "no width"),
-        ({"stopping": "elimination", "threshold": "paper"}, "additive", "only xy-adaptive"),
-        ({"stopping": "top-wrong", "threshold": "paper"}, "additive", "uses no threshold"),
+        ({"stopping": "gap", "threshold": "mixture"}, "additive", "theory or paper, not 'mixture'"),
+        ({"stopping": "elimination", "threshold": "paper"}, "additive", "rule xy-adaptive"),
+        ({"stopping": "top-wrong", "threshold": "paper"}, "additive", "no threshold"),
     ],
 )
 def test_refused(parts, notion, words):

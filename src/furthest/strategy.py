@@ -184,8 +184,10 @@ class Strategy:
     def located(self) -> "Strategy":
         """The same strategy in words alone: own rules by the place where they are found again."""
         words: dict[str, Any] = {}
-        if not isinstance(self.sampling, str):
-            words["sampling"] = _place(self.sampling, self.sampling.choose)
+        rule = self.sampling
+        if not isinstance(rule, str):
+            known = rule.name in sampling.MODULES and sampling.find(rule.name) is rule
+            words["sampling"] = rule.name if known else _place(rule, rule.choose)
         if self.stopping is not None and not isinstance(self.stopping, str):
             words["stopping"] = _place(self.stopping, self.stopping.judge)
         return replace(self, **words) if words else self

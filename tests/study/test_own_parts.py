@@ -176,6 +176,12 @@ def test_a_part_that_is_gone_is_named(python, sqlite_url, tmp_path):
         study.ask()
 
 
+def test_a_rule_of_the_package_is_stored_by_its_name(sqlite_url):
+    strategy = ft.Strategy(ft.Strategy("uniform").rule)
+    study = ft.Study.create("a", HARD.problem, 0.1, sqlite_url, strategy=strategy)
+    assert json.loads(study.events()[0].data)["strategy"]["sampling"] == "uniform"
+
+
 def test_a_part_that_could_not_be_found_again_is_refused(sqlite_url):
     nowhere = ft.Rule("nowhere", own_parts.start_rule, lambda *_: 0, compiled=False)
     with pytest.raises(ft.StrategyError, match="'nowhere' cannot be found again"):

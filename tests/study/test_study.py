@@ -345,7 +345,7 @@ def test_bad_settings_are_refused_before_anything_is_written(url):
         ({"lease": math.nan}, InputError),
         ({"strategy": ft.Strategy(options={"nothing": 1})}, StrategyError),
         ({"strategy": ft.Strategy(options={"bound": object()})}, StrategyError),
-        ({"strategy": ft.Strategy(ft.Strategy().rule)}, StrategyError),
+        ({"strategy": ft.Strategy(ft.Rule("mine", list, max, compiled=False))}, StrategyError),
         ({"strategy": ft.Strategy("fixed")}, StrategyError),
         ({"strategy": "lebai"}, StrategyError),
     ):
