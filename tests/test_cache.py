@@ -222,7 +222,7 @@ def test_what_ends_up_in_machine_code_is_in_the_stamp():
     stamped = compiled_sources()
     for path in PACKAGE.rglob("*.py"):
         lines = path.read_text(encoding="utf-8").splitlines()
-        marks = ("@kernel", "@inlined", "@spliced", "@merged", "@njit", "@overload")
+        marks = ("@kernel", "@inlined", "@spliced", "@njit", "@overload")
         assert path in stamped or not any(line.startswith(marks) for line in lines), path
     seen = 0
     for path in stamped:

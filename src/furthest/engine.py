@@ -2,9 +2,9 @@
 
 Simulations, live studies, their futures and the checks of own rules all go through `advance`; what
 differs is where measurements come from. A sampling rule or a stopping test is a NamedTuple type
-with functions of its own. Compiled code finds them by the type of the state, so the loop is
-compiled once for each pair, and loaded from disk afterwards; with a rule or a test in plain Python
-the very same loop runs as Python, calling compiled kernels.
+with functions of its own, found by the type of the state. `preparation` compiles the loop once for
+each pair of them, and loads it from disk afterwards; with a rule or a test in plain Python the very
+same functions run as they stand here, calling compiled kernels.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from furthest.kernels.evidence import Clock, Evidence, design_arm, take_in
-from furthest.kernels.jit import inlined, merged
+from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Counts, Vector
 from furthest.kernels.schedules import is_random
 from furthest.stopping.nomination import Progress, Stopping, nominate
@@ -57,14 +57,12 @@ def told(arms: Counts, rewards: Vector) -> Source:
     return Source(np.zeros(0), arms, rewards)
 
 
-@merged
 def record(task: Task, run: Run, arm: int, reward: float) -> None:
     """Take in one measurement (reward in units of σ)."""
     take_in(task, run.evidence, arm, reward)
     observe(run.stopping.test, task, run.evidence, arm, reward)
 
 
-@merged
 def decide(task: Task, run: Run, rng: Generator, proving: bool) -> int:
     """The arm to pull next: the initial design's, then the rule's; −1 once all levels are reached.
 

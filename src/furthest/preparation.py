@@ -17,7 +17,7 @@ from furthest.codes import Candidate
 from furthest.engine import Milestones, Run
 from furthest.errors import StrategyError
 from furthest.kernels.evidence import Evidence, no_evidence
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import compiled_twin
 from furthest.kernels.linalg import Vector
 from furthest.kernels.oracle import NoOracle, oracle_for
 from furthest.kernels.schedules import schedule
@@ -136,7 +136,7 @@ def _milestones(task: Task, deltas: Sequence[float]) -> Milestones:
 
 @cache
 def _loop(rule: Any, test: Any) -> Callable[..., int]:
-    return kernel(engine.advance)
+    return compiled_twin(engine.advance, engine.record, engine.decide)
 
 
 def _own_type(state: Any, part: Any, *functions: Callable[..., Any] | None) -> Any:

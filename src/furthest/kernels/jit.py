@@ -12,13 +12,15 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 from numba.core import cgutils, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
 try:
     import fcntl
@@ -29,7 +31,6 @@ except ImportError:  # not on Windows
 _njit: Any = numba.njit
 _config: Any = numba.config
 _typeof: Any = numba.typeof
-_overload: Any = overload
 _types: Any = types
 _cgutils: Any = cgutils
 
@@ -167,16 +168,20 @@ def spliced(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, inline="always")
 
 
-def merged(function: Callable[P, R]) -> Callable[P, R]:
-    """Plain Python where Python calls it; merged, as by `spliced`, into kernels that call it.
+def compiled_twin(function: Callable[P, R], *parts: Callable[..., Any]) -> Callable[P, R]:
+    """A kernel made of plain Python functions, which stay plain where Python calls them.
 
-    For what must run in both worlds, since it calls rules that may be plain Python.
+    The `parts`, functions that it calls by their names, are spliced into it.
     """
-    if not _config.DISABLE_JIT:
-        _overload(function, jit_options=OPTIONS, inline="always", strict=False)(
-            lambda *_, **__: function
-        )
-    return function
+    names = function.__globals__ | {part.__name__: _spliced_twin(part) for part in parts}
+    twin = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+    twin.__module__, twin.__qualname__ = function.__module__, function.__qualname__
+    return kernel(cast("Callable[P, R]", twin))
+
+
+@cache
+def _spliced_twin(part: Callable[P, R]) -> Callable[P, R]:
+    return spliced(part)
 
 
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:

@@ -190,7 +190,7 @@ def _required(deltas: Sequence[float], bystanders: int, masses: Masses, ellipsoi
     return np.array([radius, logs - math.log(first), logs + prices[0], logs + prices[1], logs])
 
 
-@spliced
+@inlined
 def observe(state: TopWrong, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
     """Take in the measurement that `evidence` has just recorded: O(d²).
 
