@@ -62,7 +62,7 @@ def main(storage: str, eps: float = 0.15) -> ft.Study:
     files = pages()
     while study.status().state == "running":
         for trial in study.ask(20):
-            study.tell(trial.id, measure(SETTINGS[trial.name], files))
+            study.tell(trial, measure(SETTINGS[trial.name], files))
         status = study.status()
         print(
             f"\r{status.measurements} pages: {status.answer_name}, evidence "
