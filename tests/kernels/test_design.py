@@ -347,7 +347,7 @@ INTERPRETED = """
 import numpy as np
 import furthest as ft
 from furthest.kernels.design import solve
-from furthest.kernels.oracle import forget, furthest_design, oracle_for
+from furthest.kernels.oracle import furthest_design, oracle_for
 np.seterr(all="ignore")
 rng = np.random.default_rng(0)
 for eps, notion in ((0.1, "additive"), (0.1, "multiplicative"), (0.5, "additive")):
@@ -358,7 +358,6 @@ for eps, notion in ((0.1, "additive"), (0.1, "multiplicative"), (0.5, "additive"
     found = solve(task.arms, task.answers, values, int(values.argmax()), task.c, task.e)
     print(repr(float(found.lower)), repr(float(found.upper)), found.iterations)
     held = oracle_for(task)
-    forget(held)
     for shift in range(4):
         z = furthest_design(held, task, values + 0.02 * shift * answers[:, 0], 1e-3)
         print(int(z), repr(float(held.lower[z])), 0)

@@ -12,7 +12,6 @@ from furthest.kernels.oracle import (
     Oracle,
     Tally,
     design_of,
-    forget,
     furthest_answer,
     furthest_design,
     one_of,
@@ -212,26 +211,14 @@ def test_several_oracles_do_not_disturb_each_other():
     assert not copied.known.any()
 
 
-def test_forget_starts_anew():
-    case, values = tracked(ft.hard(), 120, 7)
-    held = oracle_of(case)
-    first = [ask(held, case, now, 1e-3) for now in values]
-    weights = held.weights[first[-1]].copy()
-    steps = held.statistics.copy()
-    forget(held)
-    assert [ask(held, case, now, 1e-3) for now in values] == first
-    assert (held.weights[first[-1]] == weights).all()
-    assert (held.statistics == steps).all()
-
-
 def test_answer_is_the_answer_of_the_design():
     case, values = tracked(ft.hard(notion="additive"), 40, 9)
     held = oracle_of(case)
     # It exists only merged into compiled callers; on its own it would be compiled in each process.
     answer = getattr(furthest_answer, "py_func", furthest_answer)
     answers = [answer(held, task_of(case), now) for now in values]
-    forget(held)
-    assert answers == [ask(held, case, now, 1e-6) for now in values]
+    fresh = oracle_of(case)
+    assert answers == [ask(fresh, case, now, 1e-6) for now in values]
 
 
 def test_large_problems_generate_columns():

@@ -138,15 +138,6 @@ def one_of(oracles: Oracle, number: int) -> Oracle:
 
 
 @kernel
-def forget(oracle: Oracle) -> None:
-    """Start a new run."""
-    for z in range(oracle.known.shape[0]):
-        oracle.known[z] = 0
-    for i in range(oracle.statistics.shape[0]):
-        oracle.statistics[i] = 0
-
-
-@kernel
 def _epsilon_optimal(values: Vector, c: float, e: float, out: Counts) -> int:
     """List {z : n_zx ≥ 0 for every x ≠ z} in `out`; their number.
 

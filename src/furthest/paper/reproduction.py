@@ -18,7 +18,6 @@ from furthest.paper.shapes import Block, Number, TableBlock
 from furthest.paper.store import Store
 
 Progress = Callable[[Piece], None]
-SEED = 2022
 
 
 @dataclass(frozen=True)

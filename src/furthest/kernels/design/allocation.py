@@ -66,7 +66,7 @@ def load_directions(
     return count
 
 
-def _best_design(
+def best_design(
     arms: Matrix,
     answers: Matrix,
     values: Vector,
@@ -80,7 +80,8 @@ def _best_design(
 ) -> tuple[float, float, int]:
     """Certified bracket of value(z), with its weights and multipliers, and the steps it took.
 
-    A negative number of steps says that the bracket, though valid, is wider than `gap`.
+    A negative number of steps says that the bracket, though valid, is wider than `gap`. Plain
+    Python, so that there is nothing to compile that other kernels do not share; but fit for it.
     """
     k = arms.shape[0]
     fill(weights_out, 1.0 / k)
@@ -100,12 +101,6 @@ def _best_design(
     return lower, upper, steps
 
 
-# For callers that are compiled themselves, or in a hurry. From Python, `_best_design` as it stands
-# does the same a few microseconds later, and has nothing to compile that other kernels do not
-# share.
-best_design = kernel(_best_design)
-
-
 class Allocation(NamedTuple):
     """An allocation for one answer; value(z) lies in [lower, upper], T in [2/upper, 2/lower]."""
 
@@ -123,7 +118,7 @@ def solve(
     weights = np.zeros(arms.shape[0])
     multipliers = np.zeros(answers.shape[0])
     work = workspace_for(arms.shape[0], answers.shape[0], arms.shape[1])
-    lower, upper, iterations = _best_design(
+    lower, upper, iterations = best_design(
         arms, answers, values, z, c, e, gap, weights, multipliers, work
     )
     return Allocation(lower, upper, weights, multipliers, iterations)
