@@ -4,6 +4,7 @@ Each test names one of them, so that a new Numba that has changed it is recognis
 """
 
 import inspect
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numba
@@ -164,6 +165,24 @@ def test_the_types_of_a_named_tuple():
     if getattr(kind, "instance_class", None) is not Mine:
         pytest.fail(f"the type of a NamedTuple has no instance_class any more: {USED}")
     assert jit._is_foreign((kind,))
+
+
+def test_positions_are_members_of_an_enumeration():
+    """Numba before 0.68 refuses an IntEnum as an index."""
+
+    class Place(IntEnum):
+        FIRST = 0
+        SECOND = 1
+
+    @numba.njit
+    def second(values):
+        values[Place.FIRST] += 1.0
+        return values[Place.SECOND]
+
+    try:
+        assert second(np.array([1.0, 2.0])) == 2.0
+    except numba.TypingError as error:
+        pytest.fail(f"an IntEnum is no array index any more ({error}): {USED}")
 
 
 def test_compilations_are_heard_of():
