@@ -11,6 +11,7 @@ from furthest.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
     from furthest.strategy import Strategy
 
@@ -150,25 +151,30 @@ def compilation(what: str) -> Iterator[None]:
         yield
 
 
+def bars_of(*columns: Any, drawn: bool = True) -> "Progress":
+    """Bars on standard error where that is a terminal, which leave nothing behind."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    shown = drawn and console.is_terminal
+    # Rich before 15 ends a display that was never shown with an empty line.
+    console.quiet = not shown
+    return Progress(*columns, console=console, transient=True, disable=not shown)
+
+
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """A bar on standard error where that is a terminal; announces compilations."""
     from rich import progress as bars
-    from rich.console import Console
 
-    console = Console(stderr=True)
     columns = (
         bars.TextColumn("{task.description}"),
         bars.BarColumn(),
         bars.MofNCompleteColumn(),
         bars.TimeRemainingColumn(),
     )
-    with (
-        compilation(what),
-        bars.Progress(
-            *columns, console=console, transient=True, disable=not console.is_terminal
-        ) as bar,
-    ):
+    with compilation(what), bars_of(*columns) as bar:
         task = bar.add_task(what, total=total)
         yield lambda runs: bar.advance(task, runs)
 

@@ -69,9 +69,7 @@ def _silence() -> Iterator[None]:
 def _bars(pieces: list["Piece"], quiet: bool) -> Iterator[Callable[["Piece"], None]]:
     """One bar for everything and one per entry, on a terminal; else a line per entry."""
     from rich import progress as bars
-    from rich.console import Console
 
-    console = Console(stderr=True)
     left: dict[str, float] = {}
     for piece in pieces:
         left[piece.entry] = left.get(piece.entry, 0.0) + piece.effort
@@ -82,8 +80,8 @@ def _bars(pieces: list["Piece"], quiet: bool) -> Iterator[Callable[["Piece"], No
         bars.TimeElapsedColumn(),
         bars.TimeRemainingColumn(),
     )
-    drawn = console.is_terminal and not quiet
-    with bars.Progress(*columns, console=console, transient=True, disable=not drawn) as progress:
+    with o.bars_of(*columns, drawn=not quiet) as progress:
+        drawn = not progress.disable
         overall = progress.add_task("everything", total=sum(left.values()))
         tasks = {name: progress.add_task(name, total=left[name], start=False) for name in left}
 

@@ -357,25 +357,21 @@ def _progress(study: "Study") -> Iterator[Any]:
     import time
 
     from rich import progress as bars
-    from rich.console import Console
 
-    console = Console(stderr=True)
     columns = (
         bars.TextColumn("{task.description}"),
         bars.BarColumn(),
         bars.TextColumn("{task.fields[text]}"),
         bars.TimeElapsedColumn(),
     )
-    with bars.Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
+    with o.bars_of(*columns) as bar:
         task = bar.add_task(study.name, total=1.0, text="")
         due = 0.0
 
         def report() -> None:
             nonlocal due
             began = time.monotonic()
-            if not console.is_terminal or began < due:
+            if bar.disable or began < due:
                 return
             part, text = progress_of(study.status())
             bar.update(task, completed=part, text=text)
