@@ -58,6 +58,7 @@ def score(state: Seen, task: Task, evidence: Any, nominee: Any, rule: Any) -> ft
 PLAIN = ft.StoppingTest(
     "classic", start_test, judge_plainly, observe_plainly, score, compiled=False
 )
+SCORELESS = ft.StoppingTest("scoreless", start_test, judge_plainly, observe_plainly, compiled=False)
 COMPILED = ft.StoppingTest("classic", start_test, judge, observe, score)
 
 

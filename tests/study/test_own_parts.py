@@ -133,6 +133,18 @@ def test_a_live_study_finds_it_again(parts, sqlite_url):
         assert proof.guarantee.startswith("none: ")
 
 
+def test_a_test_without_a_score_says_when_it_accepts(sqlite_url):
+    strategy = ft.Strategy("uniform", stopping="oracles.own_parts:SCORELESS")
+    study = ft.Study.create("a", HARD.problem, 0.2, sqlite_url, strategy=strategy)
+    run(study, Lab(HARD.problem, HARD.truth, seed=1), most=10)
+    status = study.status()
+    assert (status.state, status.statistic, status.threshold) == ("running", 0.0, 1.0)
+    run(study, Lab(HARD.problem, HARD.truth, seed=1))
+    status = study.status()
+    assert (status.state, status.statistic, status.threshold) == ("stopped", 1.0, 1.0)
+    assert "ruled out" not in [each.verdict for each in status.verdicts]
+
+
 def test_asking_for_many_changes_no_decision(sqlite_url):
     # A suggestion imagines rounds on a copy of the state, a generator in it included.
     arms = {}

@@ -40,16 +40,8 @@ def command(
     from furthest.sampling import MODULES
 
     names = list(MODULES) if sampling == "all" else sampling.split(",")
-    strategies = [
-        o.find_strategy(
-            sampling=name,
-            candidate=candidate,
-            stopping=stopping,
-            threshold=threshold,
-            schedule=schedule,
-        )
-        for name in names
-    ]
+    words = (candidate, stopping, threshold, schedule, "C")
+    strategies = [o.find_strategy((name, *words)) for name in names]
     found = o.find_instance(instance, eps, notion, sigma, mu)
     with o.compilation("complexity"):
         from furthest.characteristic import complexity

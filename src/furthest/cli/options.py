@@ -93,14 +93,14 @@ def find_instance(
 
 
 def find_strategy(
-    option: list[str] | None = None, stopping_option: list[str] | None = None, **words: Any
+    words: tuple[Any, Any, Any, Any, Any, Any],
+    option: list[str] | None = None,
+    stopping_option: list[str] | None = None,
 ) -> "Strategy":
     """The strategy of the words from --sampling to --tracking, with its options."""
     from furthest.strategy import Strategy
 
-    return Strategy(
-        **words, options=rule_options(option), stopping_options=rule_options(stopping_option)
-    )
+    return Strategy(*words, rule_options(option), rule_options(stopping_option))
 
 
 def rule_options(pairs: list[str] | None) -> dict[str, Any]:

@@ -61,16 +61,8 @@ def command(
     if spread is not None and jobs > 1:
         raise InputError("with --spread the studies run in one process: leave out --jobs")
     found = o.find_instance(instance, eps, notion, sigma, mu)
-    strategy = o.find_strategy(
-        option,
-        stopping_option,
-        sampling=sampling,
-        candidate=candidate,
-        stopping=stopping,
-        threshold=threshold,
-        schedule=schedule,
-        tracking=tracking,
-    )
+    words = (sampling, candidate, stopping, threshold, schedule, tracking)
+    strategy = o.find_strategy(words, option, stopping_option)
     deltas = delta or [0.1, 0.01]
     with o.progress_bar(strategy.name, runs) as progress:
         import numpy as np

@@ -46,16 +46,8 @@ def command(
         # A folder that cannot be made shows now, not after the simulation.
         out.parent.mkdir(parents=True, exist_ok=True)
     found = o.find_instance(instance, eps, notion, sigma, mu)
-    strategy = o.find_strategy(
-        option,
-        stopping_option,
-        sampling=sampling,
-        candidate=candidate,
-        stopping=stopping,
-        threshold=threshold,
-        schedule=schedule,
-        tracking=tracking,
-    )
+    words = (sampling, candidate, stopping, threshold, schedule, tracking)
+    strategy = o.find_strategy(words, option, stopping_option)
     from furthest.simulation import simulate
 
     with o.progress_bar(strategy.name, runs) as progress:

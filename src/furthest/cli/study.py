@@ -68,16 +68,8 @@ def create(
     from furthest.study.study import Study
 
     found = o.find_instance(instance, eps, notion, sigma, None)
-    strategy = o.find_strategy(
-        option,
-        stopping_option,
-        sampling=sampling,
-        candidate=candidate,
-        stopping=stopping,
-        threshold=threshold,
-        schedule=schedule,
-        tracking=tracking,
-    )
+    words = (sampling, candidate, stopping, threshold, schedule, tracking)
+    strategy = o.find_strategy(words, option, stopping_option)
     with o.compilation("study"):
         study = Study.create(
             name, found.problem, delta, storage, strategy=strategy, seed=seed, lease=lease

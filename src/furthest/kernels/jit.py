@@ -31,7 +31,6 @@ except ImportError:  # not on Windows
 _njit: Any = numba.njit
 _config: Any = numba.config
 _typeof: Any = numba.typeof
-_types: Any = types
 _cgutils: Any = cgutils
 
 P = ParamSpec("P")

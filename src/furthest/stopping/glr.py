@@ -7,6 +7,7 @@ statistic: that is a test of its own, in mixture.py.
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from furthest.axes import PAPER
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import spliced
 from furthest.stopping import mixture
@@ -17,7 +18,7 @@ from furthest.stopping.thresholds import THRESHOLDS, Threshold, by_threshold, re
 from furthest.task import Task
 
 WHAT = "the candidate's evidence exceeds the threshold"
-SOURCE = "Jourdan & Degenne (2022), equation 2"
+SOURCE = f"{PAPER}, equation 2"
 
 
 class Glr(NamedTuple):

@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 
 Noise = Literal["sub-Gaussian", "Gaussian", "any"]
 
-# What the proven tests have as their score, on one scale.
+# What e-values have as their score, on one scale.
 NATS = "ln 1/δ' of the least δ' that the evidence proves, against ln 1/δ"
 
 
@@ -60,14 +60,6 @@ class Score(NamedTuple):
     meaning: str
 
 
-def _all_or_nothing(state: Any, task: Any, evidence: Any, nominee: Any, rule: Any) -> Score:
-    return Score(float(nominee.reached > 0), 1.0, "1 once the test accepts the answer")
-
-
-def _never(state: Any, task: Any, evidence: Any, z: int) -> bool:
-    return False
-
-
 OWN = Guarantee(proven=False, noise="any", words="unknown: the user's own")
 PROVEN = Guarantee(
     proven=True,
@@ -90,8 +82,8 @@ class StoppingTest:
         start: Makes the state before the first measurement.
         judge: Tells how many confidence levels are reached.
         observe: Takes in a measurement, if the test keeps account of its own.
-        score: Tells how near an answer is to being accepted.
-        excludes: Tells whether an answer is certainly not ε-best.
+        score: Tells how near an answer is to being accepted, if more than yes or no can be said.
+        excludes: Tells whether an answer is certainly not ε-best, if the test can.
         width: Gives a squared radius, if the test has one of its own.
         guarantee: What the test promises.
         what: The idea in a few words.
@@ -107,8 +99,8 @@ class StoppingTest:
     start: Callable[..., Any]
     judge: Callable[..., tuple[int, int]]
     observe: Callable[..., None] | None = None
-    score: Callable[..., Score] = _all_or_nothing
-    excludes: Callable[..., bool] = _never
+    score: Callable[..., Score] | None = None
+    excludes: Callable[..., bool] | None = None
     width: Callable[..., float] | None = None
     guarantee: Guarantee = OWN
     what: str = ""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from furthest.axes import PAPER
 from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Vector
 from furthest.stopping.nomination import Stopping
@@ -101,14 +102,12 @@ def _version(choice: Choice, state: Callable[[Threshold], Any], test: Any) -> St
     return StoppingTest(start=start, width=threshold_width, guarantee=guarantee, **test)
 
 
-SOURCE = "Jourdan & Degenne (2022)"
-
 THRESHOLDS = {
     "theory": Choice(
         theory,
         About(
             "GLR > 2β, β(t,δ) = 2K ln(4 + ln(t/K)) + K·C_G(ln(1/δ)/K)",
-            f"{SOURCE}, lemma 4.1, from Kaufmann & Koolen (2021)",
+            f"{PAPER}, lemma 4.1, from Kaufmann & Koolen (2021)",
             Guarantee(
                 proven=True,
                 noise="Gaussian",
@@ -120,7 +119,7 @@ THRESHOLDS = {
         paper,
         About(
             "GLR > 4 ln((4 + ln(t/2))/δ)",
-            f"{SOURCE}, section 5: the threshold that reproduces the printed tables",
+            f"{PAPER}, section 5: the threshold that reproduces the printed tables",
             Guarantee(
                 proven=False,
                 noise="any",

@@ -26,10 +26,13 @@ MOST = 2.0**20
 def score(fold: Fold, z: int) -> Score:
     """How near answer z is to being accepted.
 
-    For every proven test the statistic is ln 1/δ', with δ' the least level at which z would be
-    accepted by now: 0 says nothing, and the study stops when δ' falls to δ.
+    For an e-value the statistic is ln 1/δ', with δ' the least level at which z would be accepted by
+    now: 0 says nothing, and the study stops when δ' falls to δ.
     """
-    found = fold.test.score(*_asked(fold, copied(fold.state), z))
+    question = _asked(fold, copied(fold.state), z)
+    if fold.test.score is None:
+        return Score(float(_accepts(*question)), 1.0, "1 once the test accepts the answer")
+    found = fold.test.score(*question)
     return found._replace(statistic=min(found.statistic, MOST))
 
 
@@ -43,11 +46,15 @@ def verdicts(fold: Fold) -> list[str]:
 
 def _verdict(fold: Fold, state: Run, z: int, *, near_best: bool) -> str:
     question = _asked(fold, state, z)
-    if near_best:
-        answer, reached = judge(*question)
-        if reached > 0 and answer == z:
-            return PROVEN
-    return RULED_OUT if fold.test.excludes(*question[:3], z) else POSSIBLE
+    if near_best and _accepts(*question):
+        return PROVEN
+    excludes = fold.test.excludes
+    return RULED_OUT if excludes is not None and excludes(*question[:3], z) else POSSIBLE
+
+
+def _accepts(test: Any, task: Task, evidence: Evidence, nominee: Nominee, rule: Any) -> bool:
+    answer, reached = judge(test, task, evidence, nominee, rule)
+    return reached > 0 and answer == nominee.answer
 
 
 def _asked(fold: Fold, state: Run, z: int) -> tuple[Any, Task, Evidence, Nominee, Any]:
