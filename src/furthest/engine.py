@@ -43,18 +43,19 @@ class Source(NamedTuple):
     """Where measurements come from: a simulation, or a log in its own order."""
 
     means: Vector  # (K,) ⟨μ, a⟩/σ of every arm; none for a log
+    noise: float  # standard deviation of the simulated noise, 1 where σ is known
     arms: Counts  # (n,) none for a simulation
     rewards: Vector  # (n,) in units of σ
 
 
-def simulated(means: Vector) -> Source:
-    """The arms that are decided on, with standard normal noise."""
-    return Source(means, np.zeros(0, np.int64), np.zeros(0))
+def simulated(means: Vector, noise: float = 1.0) -> Source:
+    """The arms that are decided on, with normal noise."""
+    return Source(means, noise, np.zeros(0, np.int64), np.zeros(0))
 
 
 def told(arms: Counts, rewards: Vector) -> Source:
     """These arms and rewards, whatever was decided on."""
-    return Source(np.zeros(0), arms, rewards)
+    return Source(np.zeros(0), 1.0, arms, rewards)
 
 
 def record(task: Task, run: Run, arm: int, reward: float) -> None:
@@ -124,7 +125,7 @@ def advance(
     while clock[Clock.ROUNDS] < until and progress[Progress.NEXT] >= 0:
         if source.means.shape[0] > 0:
             arm = progress[Progress.NEXT]
-            reward = source.means[arm] + noise.standard_normal()
+            reward = source.means[arm] + source.noise * noise.standard_normal()
         elif taken < source.arms.shape[0]:
             arm, reward = source.arms[taken], source.rewards[taken]
         else:

@@ -41,14 +41,12 @@ def prepare(
     task: Task,
     deltas: Sequence[float],
     truth: Vector | None = None,
-    *,
-    sigma_known: bool = True,
 ) -> Prepared:
     """A strategy's runs at these confidence levels, in descending order of δ.
 
     `truth` is the true parameter, for rules that are allowed to know it in a simulation.
     """
-    test = _checked_test(strategy.test_for(sigma_known=sigma_known), len(deltas))
+    test = _checked_test(strategy.test_for(sigma_known=task.sigma_known), len(deltas))
     rule = _checked_rule(strategy.rule)
     options = strategy.rule_options(truth)
     candidate = axes.CANDIDATES[strategy.candidate].code

@@ -281,6 +281,7 @@ class Problem:
             c=1.0 if additive else 1.0 - self.eps,
             e=self.eps / self.unit if additive else 0.0,
             initial=np.array(self.initial),
+            sigma_known=self.sigma is not None,
         )
 
     @property

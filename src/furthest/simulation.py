@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,9 +37,9 @@ class Simulation(NamedTuple):
     """Everything a worker needs; small enough to send with every chunk."""
 
     task: Task
-    sigma_known: bool
     truth: NDArray[np.float64]  # (d,) μ in the task's coordinates
     means: NDArray[np.float64]  # (K,) ⟨μ, a⟩/σ
+    noise: float  # its standard deviation over σ
     strategy: Strategy
     deltas: tuple[float, ...]  # descending
     seed: int
@@ -68,16 +67,17 @@ def simulate(
     jobs: int = 1,
     *,
     first: int = 0,
-    noise: float = 1.0,
+    noise: float | None = None,
     max_rounds: int = MAX_ROUNDS,
     progress: Advance | None = None,
 ) -> Results:
-    """Simulate `runs` runs with Gaussian noise of standard deviation `problem.sigma`.
+    """Simulate `runs` runs with Gaussian noise.
 
     Runs are numbered: `first` is the number of the first one, so that runs 0 … 99 and later
     `runs=400, first=100` are together the same as 500 runs at once.
 
-    Where σ is unknown the standard deviation is `noise`, and no rule is told.
+    The noise has the standard deviation `noise`, of which no rule is told: by default σ, and 1
+    where that is unknown.
 
     Several δ are served by one trajectory where the sampling rule does not depend on δ. A run that
     has not stopped after `max_rounds` measurements is reported as unstopped. Ctrl-C returns the
@@ -91,14 +91,12 @@ def simulate(
     strategy.check_question(problem)
     near_best = problem.near_best(mu)
     order = np.argsort([-level for level in levels], kind="stable")
-    # In units of the true σ the noise is standard normal; tests for unknown σ have no unit.
-    told = problem if problem.sigma is not None else replace(problem, sigma=noise)
-    task, truth = told.task, told.whiten(mu)
+    task, truth = problem.task, problem.whiten(mu)
     job = Simulation(
         task=task,
-        sigma_known=problem.sigma is not None,
         truth=truth,
         means=task.arms @ truth,
+        noise=1.0 if noise is None else noise / problem.unit,
         strategy=strategy,
         deltas=tuple(levels[i] for i in order),
         seed=seed,
@@ -170,7 +168,7 @@ def warm_up(job: Simulation) -> None:
 
 
 def _ready(job: Simulation) -> Prepared:
-    return prepare(job.strategy, job.task, job.deltas, job.truth, sigma_known=job.sigma_known)
+    return prepare(job.strategy, job.task, job.deltas, job.truth)
 
 
 class _Streams(threading.local):
@@ -196,7 +194,7 @@ _streams = _Streams()
 
 def _simulate_run(job: Simulation, ready: Prepared, number: int) -> Runs:
     """One run, from its own random streams."""
-    streams, source = _streams.of_run(job.seed, number), simulated(job.means)
+    streams, source = _streams.of_run(job.seed, number), simulated(job.means, job.noise)
     run = ready.start()
     (times, answers, pulls), counts = run.milestones, run.evidence.counts
     until = taken = 0

@@ -1,9 +1,9 @@
 """The question in the coordinates in which the kernels work.
 
 `Problem` validates and translates once. Here every array is float64 and C-contiguous, rewards are
-in units of σ, and the coordinates are *whitened*: one pull of each arm has information AᵀA = K·I.
-Inner products ⟨μ,a⟩ and norms ‖y‖_{V⁻¹} do not depend on the coordinates, so no rule notices; but
-rank deficiency, wide scales and the matrix V₀ of the mixture rule disappear.
+in units of σ where it is known, and the coordinates are *whitened*: one pull of each arm has
+information AᵀA = K·I. Inner products ⟨μ,a⟩ and norms ‖y‖_{V⁻¹} do not depend on the coordinates, so
+no rule notices; but rank deficiency, wide scales and the matrix V₀ of the mixture rule disappear.
 """
 
 from typing import NamedTuple
@@ -29,3 +29,4 @@ class Task(NamedTuple):
     c: float
     e: float
     initial: NDArray[np.int64]  # (n₀,) arms pulled first, in this order, whatever is observed
+    sigma_known: bool = True  # or else rewards have a unit of their own, not σ

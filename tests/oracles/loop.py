@@ -28,8 +28,7 @@ class Loop:
     ) -> None:
         self.task = problem.task
         truth = problem.whiten(mu)
-        known = problem.sigma is not None
-        self.ready = prepare(strategy, self.task, deltas, truth, sigma_known=known)
+        self.ready = prepare(strategy, self.task, deltas, truth)
         self.run = self.ready.start()
         self.source = simulated(self.task.arms @ truth)
         self.noise = noise

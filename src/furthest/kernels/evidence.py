@@ -7,6 +7,7 @@ Ordinary least squares without regularisation. Each measurement is a rank-one up
 which are exact, and from the sums of rewards per arm.
 """
 
+import math
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -53,6 +54,8 @@ class Evidence(NamedTuple):
     values: Vector  # (Z,) ⟨μ_t, z⟩
     projected: Matrix  # (d, Z) V⁻¹z for every answer: the Gram matrix ZV⁻¹Zᵀ in factored form
     widths: Vector  # (K,) ‖a‖²_{V⁻¹}
+    residual: Vector  # (1,) residual sum of squares at the estimate
+    precision: Vector  # (1,) 1/σ in the unit of the rewards; estimated where σ is unknown
     memo: Vector  # (1,) statistic of the memorised answer
     norms: Vector  # (Z,) scratch
     step: Vector  # (d,) scratch
@@ -77,6 +80,8 @@ def no_evidence(task: Task) -> Evidence:
         values=np.zeros(answers),
         projected=np.zeros((d, answers)),
         widths=np.zeros(arms),
+        residual=np.zeros(1),
+        precision=np.full(1, float(task.sigma_known)),
         memo=np.zeros(1),
         norms=np.zeros(answers),
         step=np.zeros(d),
@@ -97,10 +102,39 @@ def take_in(task: Task, evidence: Evidence, arm: int, reward: float) -> None:
         if design_arm(task, evidence) < 0:
             clock[Clock.READY] = 1
             recompute(task, evidence)
-    elif clock[Clock.ROUNDS] % REFRESH == 0:
-        recompute(task, evidence)
+            evidence.residual[0] = _residual_of_design(task, evidence)
     else:
-        _update(task, evidence, arm, reward)
+        surprise = reward - dot(task.arms[arm], evidence.estimate)
+        evidence.residual[0] += surprise * surprise / (1.0 + evidence.widths[arm])
+        if clock[Clock.ROUNDS] % REFRESH == 0:
+            recompute(task, evidence)
+        else:
+            _update(task, evidence, arm, surprise)
+    if not task.sigma_known:
+        evidence.precision[0] = _estimated_precision(
+            evidence.residual[0], clock[Clock.ROUNDS] - task.arms.shape[1]
+        )
+
+
+@kernel
+def _residual_of_design(task: Task, evidence: Evidence) -> float:
+    """RSS of the complete initial design, in which every arm is measured once."""
+    total = 0.0
+    for i in range(task.initial.shape[0]):
+        arm = task.initial[i]
+        total += (evidence.sums[arm] - dot(task.arms[arm], evidence.estimate)) ** 2
+    return total
+
+
+@kernel
+def _estimated_precision(residual: float, freedom: int) -> float:
+    """From the mean of σ² under its posterior, RSS/χ²; 0 while that is infinite.
+
+    It is for sampling, where any guess made from the past will do: no test rests on it.
+    """
+    if freedom <= 2 or not residual > 0.0:
+        return 0.0
+    return math.sqrt((freedom - 2) / residual)
 
 
 @kernel
@@ -113,14 +147,14 @@ def design_arm(task: Task, evidence: Evidence) -> int:
 
 
 @inlined
-def _update(task: Task, evidence: Evidence, arm: int, reward: float) -> None:
+def _update(task: Task, evidence: Evidence, arm: int, surprise: float) -> None:
     """Sherman–Morrison for V⁻¹ and for everything derived from it."""
     a = task.arms[arm]
     d = a.shape[0]
     step = evidence.step
     matvec(evidence.inverse, a, step)
     shrink = 1.0 / (1.0 + dot(a, step))
-    surprise = shrink * (reward - dot(a, evidence.estimate))
+    surprise *= shrink
 
     inverse = evidence.inverse
     matrix = evidence.matrix

@@ -13,10 +13,8 @@ import math
 from enum import IntEnum
 from typing import NamedTuple
 
-from furthest.kernels.evidence import Evidence
-from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Matrix, dot
-from furthest.task import Task
 
 # Squarings in the bound on the largest eigenvalue: at most d^(1/2⁵) times too large.
 SQUARINGS = 5
@@ -156,23 +154,6 @@ def ellipsoid_share(target: float, rounds: float, shapes: Matrix) -> float:
         goal = target - shapes[Prior.LOG_WEIGHT, i]
         least = min(least, largest_share(goal, rounds, shapes[Prior.PARAMETER, i]))
     return least
-
-
-@kernel
-def residual_of_design(task: Task, evidence: Evidence) -> float:
-    """RSS of the complete initial design, in which every arm is measured once."""
-    total = 0.0
-    for i in range(task.initial.shape[0]):
-        arm = task.initial[i]
-        total += (evidence.sums[arm] - dot(task.arms[arm], evidence.estimate)) ** 2
-    return total
-
-
-@inlined
-def residual_of_measurement(task: Task, evidence: Evidence, arm: int, reward: float) -> float:
-    """What one measurement adds to RSS: (X − ⟨m_t, a⟩)²/(1 − ‖a‖²_{V_t⁻¹}); nothing cancels."""
-    surprise = reward - dot(task.arms[arm], evidence.estimate)
-    return surprise * surprise / (1.0 - evidence.widths[arm])
 
 
 @kernel

@@ -35,8 +35,6 @@ from furthest.kernels.normal_gamma import (
     largest_diagonal,
     largest_eigenvalue,
     log_one_sided_student,
-    residual_of_design,
-    residual_of_measurement,
 )
 from furthest.kernels.scales import volumes
 from furthest.task import Task
@@ -199,12 +197,11 @@ def observe(state: TopWrong, task: Task, evidence: Evidence, arm: int, reward: f
     if evidence.clock[Clock.READY] == 0:
         return
     rounds = float(evidence.clock[Clock.ROUNDS])
+    state.residual[Residual.SUM] = evidence.residual[0]
     if state.registers[Register.STARTED] == 0:
         state.registers[Register.STARTED] = 1
-        state.residual[Residual.SUM] = residual_of_design(task, evidence)
         _fold_design(state, evidence.estimate, evidence.inverse, rounds)
         return
-    state.residual[Residual.SUM] += residual_of_measurement(task, evidence, arm, reward)
     _fold(state, task.arms[arm], evidence.inverse, rounds, reward)
 
 

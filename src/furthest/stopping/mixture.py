@@ -16,13 +16,11 @@ from furthest.kernels import normal_gamma
 from furthest.kernels.alternatives import SAME, contrast_norms, margin
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import inlined, kernel, spliced
-from furthest.kernels.linalg import Counts, Matrix, Vector
+from furthest.kernels.linalg import Matrix, Vector
 from furthest.kernels.normal_gamma import (
     Prior,
     Shapes,
     largest_eigenvalue,
-    residual_of_design,
-    residual_of_measurement,
 )
 from furthest.kernels.scales import mixture_scales, volumes
 from furthest.stopping.contrasts import clearest_defeat
@@ -38,8 +36,6 @@ class Mixture(NamedTuple):
     levels: Vector  # (levels,) ln 1/δ, ascending
     kappas: Vector  # (scales,) prior precisions κ_j
     shapes: Matrix  # (2, shapes) see normal_gamma.Prior; none where σ is known
-    started: Counts  # (1,) 1 once the initial design is folded in
-    residual: Vector  # (1,) RSS at the estimate, for unknown σ
     floor: Vector  # (1,) the smallest ln|V + κ|/|κ| when last computed; it only grows
     logdets: Vector  # (scales,) scratch
     factor: Matrix  # (d, d) scratch
@@ -56,8 +52,6 @@ def start(task: Task, deltas: Sequence[float], shapes: Shapes | None = None) -> 
         levels=np.array([math.log(1 / delta) for delta in deltas]),
         kappas=kappas,
         shapes=np.array([priors.shapes, np.log(priors.weights)], float),
-        started=np.zeros(1, np.int64),
-        residual=np.zeros(1),
         floor=np.zeros(1),
         logdets=np.zeros_like(kappas),
         factor=np.zeros((d, d)),
@@ -69,18 +63,6 @@ def start(task: Task, deltas: Sequence[float], shapes: Shapes | None = None) -> 
 def start_student(task: Task, deltas: Sequence[float]) -> Mixture:
     """The same for unknown σ."""
     return start(task, deltas, Shapes())
-
-
-@inlined
-def observe(test: Mixture, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
-    """For unknown σ, keep the residual sum of squares up to date."""
-    if test.shapes.shape[1] == 0 or evidence.clock[Clock.READY] == 0:
-        return
-    if test.started[0] == 0:
-        test.started[0] = 1
-        test.residual[0] = residual_of_design(task, evidence)
-    else:
-        test.residual[0] += residual_of_measurement(task, evidence, arm, reward)
 
 
 @spliced
@@ -97,9 +79,8 @@ def levels_reached(test: Mixture, task: Task, evidence: Evidence, nominee: Nomin
     reached = nominee.reached
     if reached == test.levels.shape[0]:
         return reached
-    rounds = float(evidence.clock[Clock.ROUNDS])
     # Volumes only grow: the old ones make the e-value larger than it is.
-    if largest_e_value(test, nominee.glr, rounds) - 0.5 * test.floor[0] < test.levels[reached]:
+    if largest_e_value(test, evidence, nominee.glr) - 0.5 * test.floor[0] < test.levels[reached]:
         return reached
     score = log_e_value(test, task, evidence, nominee.answer)
     while reached < test.levels.shape[0] and score > test.levels[reached]:
@@ -108,11 +89,12 @@ def levels_reached(test: Mixture, task: Task, evidence: Evidence, nominee: Nomin
 
 
 @kernel
-def largest_e_value(test: Mixture, glr: float, rounds: float) -> float:
+def largest_e_value(test: Mixture, evidence: Evidence, glr: float) -> float:
     """The most that the e-value can be, but for the volume: κ = 0, hence G = V and ρ = 0."""
     if test.shapes.shape[1] == 0:
         return 0.5 * glr
-    share = glr / (test.residual[0] + glr) if glr < math.inf else 1.0
+    rounds = float(evidence.clock[Clock.ROUNDS])
+    share = glr / (evidence.residual[0] + glr) if glr < math.inf else 1.0
     best = -math.inf
     for i in range(test.shapes.shape[1]):
         found = normal_gamma.log_e_value(share, rounds, test.shapes[Prior.PARAMETER, i])
@@ -137,7 +119,6 @@ def log_e_value(test: Mixture, task: Task, evidence: Evidence, z: int) -> float:
     norms, spreads = evidence.norms, test.spreads
     own = contrast_norms(task.answer_columns, evidence.projected, z, task.c, norms)
     contrast_norms(evidence.projected, evidence.projected, z, task.c, spreads)
-    rounds = float(evidence.clock[Clock.ROUNDS])
     lowest = math.inf
     for x in range(norms.shape[0]):
         if x == z or not norms[x] > SAME * own:
@@ -145,7 +126,7 @@ def log_e_value(test: Mixture, task: Task, evidence: Evidence, z: int) -> float:
         n = margin(task, evidence.values, z, x)
         if n <= 0.0:
             return -math.inf
-        lowest = min(lowest, log_average(test, n * n, norms[x], spreads[x], rounds, largest))
+        lowest = min(lowest, log_average(test, evidence, n * n, norms[x], spreads[x], largest))
     return lowest
 
 
@@ -161,10 +142,10 @@ def update_volumes(test: Mixture, evidence: Evidence) -> float:
 @kernel
 def log_average(
     test: Mixture,
+    evidence: Evidence,
     squared_margin: float,
     norm: float,
     spread: float,
-    rounds: float,
     largest: float,
 ) -> float:
     """ln of the average over scales of exp(½n²/(yᵀG_j⁻¹y) − ½logdet_j).
@@ -172,6 +153,7 @@ def log_average(
     For unknown σ over scales and shapes, of exp(φ(s) − ½logdet_j).
     """
     scales, shapes = test.kappas.shape[0], test.shapes.shape[1]
+    rounds, residual = float(evidence.clock[Clock.ROUNDS]), evidence.residual[0]
     top, total = -math.inf, 0.0
     for j in range(scales):
         kappa = test.kappas[j]
@@ -179,7 +161,7 @@ def log_average(
         for i in range(max(shapes, 1)):
             term = 0.5 * distance
             if shapes > 0:
-                share = distance / (test.residual[0] + (1.0 + kappa * largest) * distance)
+                share = distance / (residual + (1.0 + kappa * largest) * distance)
                 term = normal_gamma.log_e_value(share, rounds, test.shapes[Prior.PARAMETER, i])
                 term += test.shapes[Prior.LOG_WEIGHT, i]
             term -= 0.5 * test.logdets[j]
@@ -202,8 +184,8 @@ def excludes(test: Mixture, task: Task, evidence: Evidence, z: int) -> bool:
     defeat = clearest_defeat(task, evidence, z)
     if defeat is None:
         return False
-    largest, rounds = update_volumes(test, evidence), float(evidence.clock[Clock.ROUNDS])
-    return bool(log_average(test, *defeat, rounds, largest) > test.levels[0])
+    largest = update_volumes(test, evidence)
+    return bool(log_average(test, evidence, *defeat, largest) > test.levels[0])
 
 
 ABOUT = About(
@@ -215,7 +197,6 @@ KNOWN = StoppingTest(
     name="mixture",
     start=start,
     judge=judge,
-    observe=observe,
     score=score,
     excludes=excludes,
     guarantee=PROVEN,

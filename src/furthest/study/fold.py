@@ -32,11 +32,9 @@ class Fold:
         self.unit = problem.unit if unit is None else unit
         task = problem.task
         self.task = task._replace(e=task.e * (problem.unit / self.unit))
-        prepared = prepare(
-            strategy, self.task, (settings.delta,), sigma_known=problem.sigma is not None
-        )
+        prepared = prepare(strategy, self.task, (settings.delta,))
         self.advance = prepared.advance
-        self.test = strategy.test_for(sigma_known=problem.sigma is not None)
+        self.test = strategy.test_for(sigma_known=task.sigma_known)
         self.state: Run = prepared.start()
         # The stream that run 0 of a simulation with this seed has for itself.
         self._rng = Generator(PCG64(SeedSequence(settings.seed, spawn_key=(0, 1))))

@@ -513,7 +513,7 @@ def _settings(
     from furthest.preparation import prepare
 
     # Bad options of the sampling rule show now, not at the first ask.
-    prepare(strategy, problem.task, [level], sigma_known=problem.sigma is not None)
+    prepare(strategy, problem.task, [level])
     return Settings(
         problem=problem,
         chosen=strategy,
