@@ -15,6 +15,7 @@ COLUMNS = 8
 TONES = {
     "good": "color:#2a9d5c;font-weight:600",
     "warning": "color:#c9781a",
+    "bad": "color:#c0392b;font-weight:600",
     "soft": "opacity:.6",
 }
 
@@ -28,7 +29,7 @@ _RIGHT = f"{_CELL};text-align:right;font-variant-numeric:tabular-nums"
 
 
 class Toned(NamedTuple):
-    """A text with a tone: good, warning or soft."""
+    """A text with a tone: good, warning, bad, soft, or none."""
 
     text: str
     tone: str

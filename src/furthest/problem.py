@@ -32,6 +32,9 @@ NOTIONS = ("additive", "multiplicative")
 # Relative to the largest singular value or norm: below this, a direction is rounding.
 RANK_TOLERANCE = 1e-9
 
+# Up to this, shares of a constant are equal.
+SAME_SHARE = 1e-9
+
 # With more arms than this per dimension, the first measurements go to a spanning set of d arms
 # instead of once to every arm.
 MANY_ARMS = 4
@@ -296,6 +299,22 @@ class Problem:
     def unwhiten(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
         """From the coordinates of `task` back to the user's: the estimate of least norm."""
         return np.asarray(self._basis @ estimate * self.unit)
+
+    @cached_property
+    def offset(self) -> float | None:
+        """What 1 more in every reward adds to the value of every answer; None if not to all alike.
+
+        Where it adds to all alike, and only differences matter, a constant may be taken away from
+        the rewards: nothing else changes.
+        """
+        task = self.task
+        ones = np.ones(len(task.arms))
+        constant = np.linalg.lstsq(task.arms, ones, rcond=None)[0]
+        shares = task.answers @ constant
+        alike = np.ptp(shares) <= SAME_SHARE * max(1.0, np.abs(shares).max())
+        if task.c != 1.0 or not alike or np.abs(task.arms @ constant - ones).max() > SAME_SHARE:
+            return None
+        return float(shares.mean())
 
     def near_best(self, mu: ArrayLike) -> NDArray[np.bool_]:
         """Which answers are ε-best under μ."""

@@ -32,6 +32,13 @@ TrialId = Annotated[str, typer.Argument(help="The trial's id, as `ask` printed i
 Value = Annotated[str, typer.Argument(help="The result: a finite number.")]
 DEFAULT = "sqlite:///furthest.db"
 
+# Of `verify`, where the log is as it should be, but the answer is not proven as it stands.
+EXIT_CODES = {"proven if": 3, "not proven": 4}
+
+# How a certificate's worth, and the tones of verdicts, look in a terminal.
+STYLES = {"proven": "green", "proven if": "yellow", "not proven": "red"}
+TONES = {"good": "green", "warning": "yellow", "bad": "red", "soft": "dim", "": ""}
+
 # Negative numbers are values, not options.
 NUMBERS = {"ignore_unknown_options": True}
 
@@ -61,6 +68,9 @@ def create(
     lease: Annotated[
         float, typer.Option(help="Seconds after which an ask is no longer waited for.")
     ] = 86_400.0,
+    order: Annotated[
+        str, typer.Option(help="In which order results count: as `asked`, or as `told`.")
+    ] = "asked",
     storage: Storage = DEFAULT,
     json: o.Json = False,
 ) -> None:
@@ -72,7 +82,14 @@ def create(
     strategy = o.find_strategy(words, option, stopping_option)
     with o.compilation("study"):
         study = Study.create(
-            name, found.problem, delta, storage, strategy=strategy, seed=seed, lease=lease
+            name,
+            found.problem,
+            delta,
+            storage,
+            strategy=strategy,
+            seed=seed,
+            lease=lease,
+            order=order,
         )
     if json:
         _print({"name": name, "storage": storage, "initial": list(study.problem.initial)})
@@ -133,12 +150,15 @@ def add(
     id: Annotated[  # noqa: A002
         str | None, typer.Option(help="An id of yours: the same one again is added once.")
     ] = None,
+    measured_at: Annotated[
+        float | None, typer.Option(help="When it was measured, in seconds since 1970.")
+    ] = None,
     storage: Storage = DEFAULT,
     json: o.Json = False,
 ) -> None:
-    """A measurement that was never asked for."""
+    """A measurement that was never asked for. The certificate will say so."""
     number = _number(value)
-    trial = _load(name, storage).add(arm, number, id)
+    trial = _load(name, storage).add(arm, number, id, measured_at=measured_at)
     _say({"id": trial, "arm": arm, "value": number}, f"{trial}: {number!r}", json)
 
 
@@ -146,8 +166,11 @@ def add(
 def show(
     name: Name,
     foresight: Annotated[
-        bool, typer.Option("--foresight", help="Also predict how many measurements are needed.")
-    ] = False,
+        bool,
+        typer.Option(
+            "--foresight/--no-foresight", help="Predict how many more measurements are needed."
+        ),
+    ] = True,
     storage: Storage = DEFAULT,
     json: o.Json = False,
 ) -> None:
@@ -162,6 +185,7 @@ def show(
         return
     with o.compilation("study"):
         status = study.status()
+        foresight &= status.certificate is None
         future = study.foresight() if foresight else None
     _show(study, status, future, foresight)
 
@@ -179,10 +203,12 @@ def list_studies(storage: Storage = DEFAULT, json: o.Json = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("study", "ε", "δ", "arms", "measurements", "pending")
+    table = Table("study", "state", "answer", "ε", "δ", "arms", "measured", "pending")
     for row in data["studies"]:
         table.add_row(
             str(row["name"]),
+            str(row["state"]),
+            str(row["answer_name"] or ""),
             f"{row['eps']:g} {row['notion']}",
             f"{row['delta']:g}",
             *(str(row[key]) for key in ("arms", "measurements", "pending")),
@@ -238,7 +264,11 @@ def verify(
     storage: Storage = DEFAULT,
     json: o.Json = False,
 ) -> None:
-    """Make every decision again from the log alone, and the certificate with it."""
+    """Make every decision again from the log alone, and the certificate with it.
+
+    Exit code 0 if the answer is proven, or the study still running; 3 if it is proven under a
+    condition that is in doubt; 4 if it is not proven; 1 if the log or certificate is wrong.
+    """
     from furthest.study import archive, documents
 
     with o.compilation("study"):
@@ -254,6 +284,25 @@ def verify(
     proof = found.certificate
     text = proof.guarantee if proof else f"{found.measurements} results, not stopped yet"
     _say(documents.verified(found), f"verified: {text}", json)
+    if not json:
+        for warning in found.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+    if found.standing in EXIT_CODES:
+        raise typer.Exit(EXIT_CODES[found.standing])
+
+
+@app.command("as-options")
+def as_options(
+    name: Name,
+    new: Annotated[str, typer.Argument(help="The new study's name.", show_default=False)],
+    storage: Storage = DEFAULT,
+    json: o.Json = False,
+) -> None:
+    """Go on without the features: a new study of plain options with all results of this one."""
+    with o.compilation("study"):
+        study = _load(name, storage).as_options(new)
+    results = len(study.history())
+    _say({"name": new, "measurements": results}, f"created {new} with {results} results", json)
 
 
 @app.command()
@@ -365,22 +414,20 @@ def _progress(study: "Study") -> Iterator[Any]:
             began = time.monotonic()
             if bar.disable or began < due:
                 return
-            part, text = progress_of(study.status())
-            bar.update(task, completed=part, text=text)
+            status = study.status()
+            bar.update(task, completed=status.share, text=progress_of(status))
             # A display never takes more than a fifth of the time.
             due = time.monotonic() + max(0.2, 4 * (time.monotonic() - began))
 
         yield report
 
 
-def progress_of(status: "Status") -> tuple[float, str]:
-    """How far the study is, 0 … 1, and in words."""
-    counts = f"{status.measurements} measured, {status.pending} pending, {status.failed} failed"
+def progress_of(status: "Status") -> str:
+    """How far the study is, in words."""
     if status.statistic is None or status.threshold is None:
-        return 0.0, f"initial design; {counts}"
-    part = status.statistic / status.threshold if status.threshold > 0 else 0.0
-    text = f"{status.answer_name}: {status.statistic:.2f} of {status.threshold:.2f}; {counts}"
-    return min(1.0, max(0.0, part)), text
+        return f"initial design; {status.counts}"
+    reached = f"evidence {status.statistic:.2f} of {status.threshold:.2f}"
+    return f"{status.answer_name}: {reached}; {status.counts}"
 
 
 def _show(study: "Study", status: "Status", future: "Foresight | None", asked: bool) -> None:
@@ -394,31 +441,43 @@ def _show(study: "Study", status: "Status", future: "Foresight | None", asked: b
         f"σ = {sigma}, {len(problem.arms)} arms, {len(problem.answers)} answers",
         highlight=False,
     )
-    part, text = progress_of(status)
-    if status.state == "stopped":
-        console.print(f"[green]stopped[/green]: the answer is [bold]{status.answer_name}[/bold]")
-        console.print(f"[green]{status.guarantee}[/green]", highlight=False)
+    if status.standing is not None:
+        style = STYLES[status.standing]
+        console.print(
+            f"stopped: the answer is [bold]{status.answer_name}[/bold], "
+            f"[{style}]{status.standing}[/{style}]"
+        )
+        console.print(f"[{style}]{status.guarantee}[/{style}]", highlight=False)
+        console.print(status.counts, highlight=False)
     else:
-        full = round(30 * part)
-        console.print(f"running  [cyan]{'━' * full}[/cyan][dim]{'─' * (30 - full)}[/dim]  {text}")
-        console.print(f"[dim]when it stops: {status.guarantee}[/dim]", highlight=False)
+        full = round(30 * (_done(future) if future else status.share))
+        bar = f"[cyan]{'━' * full}[/cyan][dim]{'─' * (30 - full)}[/dim]"
+        console.print(f"running  {bar}  {progress_of(status)}", highlight=False)
+        if asked:
+            console.print(_foresight_text(future), highlight=False)
+        console.print(f"[dim]when it stops: {status.promise}[/dim]", highlight=False)
     if status.verdicts:
         console.print(_answers(status))
     console.print(_arms(study, status))
-    if asked:
-        console.print(_foresight_text(future), highlight=False)
     for warning in status.warnings:
         console.print(f"[yellow]warning: {warning}[/yellow]", highlight=False)
+
+
+def _done(future: "Foresight") -> float:
+    """Which part of the measurements is done, if the rest are as foreseen."""
+    return future.measurements / max(1.0, future.measurements + future.median)
 
 
 def _answers(status: "Status") -> "Table":
     from rich.table import Table
 
+    from furthest.study.records import verdict_words
+
     table = Table("answer", "estimate", "within ε of the best")
     rows = sorted(status.verdicts, key=lambda row: -row.estimate)
     for row in rows[:20]:
-        style = {"proven": "green", "ruled out": "dim"}.get(row.verdict, "")
-        table.add_row(row.name, f"{row.estimate:.4g}", row.verdict, style=style)
+        words, tone = verdict_words(row.verdict, status.standing)
+        table.add_row(row.name, f"{row.estimate:.4g}", words, style=TONES[tone])
     if len(rows) > 20:
         table.add_row(f"and {len(rows) - 20} more", "", "")
     return table

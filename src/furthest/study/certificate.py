@@ -12,21 +12,49 @@ from typing import Any
 import numpy as np
 
 from furthest.errors import VerificationError
-from furthest.residuals import check
-from furthest.study.events import Event, Settings, columns, problem_data
-from furthest.study.fold import Fold
+from furthest.study.conditions import (
+    IN_DOUBT,
+    base_of,
+    conditions,
+    failures,
+    standing_of,
+    warnings_of,
+)
+from furthest.study.events import ADDED, Event, Settings, columns, problem_data
+from furthest.study.fold import Fold, Outcome
 from furthest.study.ledger import Ledger
-from furthest.study.records import AnswerVerdict, Certificate, Status
-from furthest.study.verdict import PROVEN, score, verdicts
+from furthest.study.records import (
+    ACCEPTED,
+    NOT_PROVEN,
+    PROVEN,
+    AnswerVerdict,
+    Certificate,
+    Condition,
+    Status,
+)
+from furthest.study.verdict import score, verdicts
 
 RUNNING = "running"
 STOPPED = "stopped"
 
-# Entries of a certificate that a later version may put better.
-WORDS = {"guarantee", "meaning", "warnings", "strategy"}
+NONE_YET = "none yet: the study is still running"
+
+# Entries of a certificate that a later version may put better, or that an earlier one lacks.
+WORDS = {"guarantee", "meaning", "warnings", "strategy", "verdicts"}
+WORDS |= {"conditions", "standing", "proven"}
 
 # Figures of a certificate from another processor may differ in their last digits.
 ROUNDING = 1e-9
+
+# A statistic that differs by less may be on either side of the threshold elsewhere.
+NEAR = 1e-6
+
+
+def fold_of(ledger: Ledger) -> Fold:
+    """The state of the study before its first result; it ends where the log says that it did."""
+    stopped = ledger.stopped
+    outcome = None if stopped is None else Outcome(stopped.arm or 0, int(stopped.data))
+    return Fold(ledger.settings, outcome)
 
 
 def status(name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate | None) -> Status:
@@ -34,25 +62,29 @@ def status(name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate
     settings = ledger.settings
     known = fold.ready
     mark = score(fold, fold.answer) if known else None
-    answer = fold.answer if known else None
     answer_name = settings.problem.answer_names[fold.answer] if known else None
     arms, _ = columns(ledger.measured)
-    failed = list(ledger.failed.values())
+    base = base_of(ledger)
     return Status(
         name=name,
         state=STOPPED if fold.stopped else RUNNING,
-        answer=answer,
+        answer=fold.answer if known else None,
         answer_name=answer_name,
         statistic=mark.statistic if mark else None,
         threshold=mark.threshold if mark else None,
-        measurements=len(ledger.measured),
-        waiting=fold.waiting,
+        measurements=proof.measurements if proof else len(ledger.measured),
+        waiting=0 if proof else fold.waiting + len(ledger.waiting()),
+        surplus=len(ledger.measured) - proof.measurements if proof else 0,
         pending=len(ledger.pending(now)),
-        failed=len(failed),
-        pulls=tuple(np.bincount(arms, minlength=len(fold.task.arms)).tolist()),
-        guarantee=guarantee(settings, answer_name if fold.stopped else None),
+        failed=proof.failed if proof else len(failures(base)),
+        pulls=proof.pulls
+        if proof
+        else tuple(np.bincount(arms, minlength=len(fold.task.arms)).tolist()),
+        guarantee=proof.guarantee if proof else NONE_YET,
+        promise=guarantee(settings, answer_name if proof else None),
+        standing=proof.standing if proof else None,
         verdicts=_verdicts(settings, fold) if known else (),
-        warnings=proof.warnings if proof else _warnings(settings, ledger.measured, failed),
+        warnings=proof.warnings if proof else warnings_of(conditions(base)),
         certificate=proof,
     )
 
@@ -61,13 +93,13 @@ def certificate(name: str, ledger: Ledger, fold: Fold, log: Sequence[Event]) -> 
     """The proof of a study that has stopped, from all of its log."""
     settings = ledger.settings
     problem, strategy = settings.problem, settings.strategy
-    counted = ledger.measured[: fold.stopped_at]
-    last = counted[-1]
-    failed = [event for event in ledger.failed.values() if event.seq < last.seq]
+    base = base_of(ledger, fold.stopped_at)
     mark = score(fold, fold.answer)
     found = _verdicts(settings, fold)
     answer_name = problem.answer_names[fold.answer]
-    events = log[: last.seq]
+    events = log[: base.last]
+    rests_on = conditions(base)
+    standing = standing_of(rests_on, theorem=strategy.guarantee_for(problem).proven)
     return Certificate(
         study=name,
         answer=fold.answer,
@@ -76,18 +108,22 @@ def certificate(name: str, ledger: Ledger, fold: Fold, log: Sequence[Event]) -> 
         threshold=mark.threshold,
         meaning=mark.meaning,
         delta=settings.delta,
-        guarantee=guarantee(settings, answer_name),
-        proven=is_proven(settings),
-        contenders=tuple(each.answer for each in found if each.verdict == PROVEN),
+        guarantee=guarantee(settings, answer_name, rests_on),
+        standing=standing,
+        proven=standing == PROVEN,
+        conditions=rests_on,
+        contenders=tuple(each.answer for each in found if each.verdict == ACCEPTED),
         verdicts=found,
         measurements=int(fold.state.evidence.counts.sum()),
         pulls=tuple(fold.state.evidence.counts.tolist()),
-        failed=len(failed),
-        warnings=_warnings(settings, counted, failed),
+        added=sum(event.kind == ADDED for event in base.counted),
+        failed=len(failures(base)),
+        order=settings.order,
+        warnings=warnings_of(rests_on),
         strategy=strategy.describe(),
         problem=problem_data(problem),
         created_at=ledger.created.at,
-        stopped_at=last.at,
+        stopped_at=events[-1].at,
         log_events=len(events),
         log_digest=digest(events),
     )
@@ -96,24 +132,21 @@ def certificate(name: str, ledger: Ledger, fold: Fold, log: Sequence[Event]) -> 
 def _verdicts(settings: Settings, fold: Fold) -> tuple[AnswerVerdict, ...]:
     values = fold.state.evidence.values
     near_best = values - fold.task.c * values.max() + fold.task.e >= 0
-    names = settings.problem.answer_names
+    names, estimates = settings.problem.answer_names, fold.values.tolist()
     return tuple(
-        AnswerVerdict(z, names[z], float(values[z] * fold.unit), bool(near_best[z]), verdict)
+        AnswerVerdict(z, names[z], estimates[z], bool(near_best[z]), verdict)
         for z, verdict in enumerate(verdicts(fold))
     )
 
 
-def is_proven(settings: Settings) -> bool:
-    """Whether the stopping rule is a theorem."""
-    return settings.strategy.guarantee_for(settings.problem).proven
-
-
-def guarantee(settings: Settings, answer: str | None) -> str:
+def guarantee(settings: Settings, answer: str | None, rests_on: Sequence[Condition] = ()) -> str:
     """What the certificate promises, in words; of the answer to come if there is none yet."""
     problem = settings.problem
     promise = settings.strategy.guarantee_for(problem)
     if not promise.proven:
-        return f"none: {promise.words}"
+        return f"not proven: {promise.words}"
+    if standing_of(rests_on, theorem=True) == NOT_PROVEN:
+        return f"not proven: {'; '.join(warnings_of(rests_on))}"
     name = answer or "the answer"
     if problem.eps == 0:
         claim = f"no answer is better than {name}"
@@ -129,23 +162,12 @@ def guarantee(settings: Settings, answer: str | None) -> str:
         if problem.sigma is None
         else f"noise {promise.noise} with σ = {problem.sigma:g}"
     )
+    doubts = [each.needs for each in rests_on if each.standing == IN_DOUBT]
+    provided = f"if {', and if '.join(doubts)}: " if doubts else ""
     return (
-        f"with probability at least {100 * (1 - settings.delta):.10g} %, {claim}, whatever the "
-        f"sampling, for {noise} and values linear in the features"
+        f"{provided}with probability at least {100 * (1 - settings.delta):.10g} %, {claim}, "
+        f"whatever the sampling, for {noise} and values linear in the features"
     )
-
-
-def _warnings(
-    settings: Settings, results: Sequence[Event], failed: Sequence[Event]
-) -> tuple[str, ...]:
-    """What may void the guarantee."""
-    found = []
-    if failed:
-        found.append(
-            f"{len(failed)} measurement{'s' if len(failed) > 1 else ''} failed: if failing depends "
-            "on the reward, the guarantee is void"
-        )
-    return (*found, *check(settings.problem, *columns(results)))
 
 
 def digest(events: Sequence[Event]) -> str:
@@ -157,14 +179,17 @@ def digest(events: Sequence[Event]) -> str:
 def verify(name: str, events: Sequence[Event], claimed: Mapping[str, Any] | None = None) -> Status:
     """Do it all again from the log: its order, every decision, the certificate.
 
-    A `claimed` certificate must follow from the log.
+    A `claimed` certificate must follow from the log. Where the log says that the study stopped, the
+    test must accept the answer there, and before that none: up to rounding.
     """
     if not events:
         raise VerificationError("the log is empty")
     ledger = Ledger(events[0])
     ledger.apply(events[1:])
-    fold = Fold(ledger.settings)
-    fold.take(*columns(ledger.measured))
+    fold = fold_of(ledger)
+    fold.take(*columns(ledger.counting))
+    if ledger.stopped is not None:
+        _check_outcome(ledger, fold)
     proof = certificate(name, ledger, fold, events) if fold.stopped else None
     found = status(name, ledger, fold, events[-1].at, proof)
     if claimed is not None:
@@ -174,11 +199,24 @@ def verify(name: str, events: Sequence[Event], claimed: Mapping[str, Any] | None
     return found
 
 
+def _check_outcome(ledger: Ledger, fold: Fold) -> None:
+    """Whether the study could stop where its log says so."""
+    again = Fold(ledger.settings)
+    again.take(*columns(ledger.counting[: fold.stopped_at or None]))
+    if again.stopped_at == fold.stopped_at and again.answer == fold.answer:
+        return
+    mark = score(fold, fold.answer) if fold.stopped and not fold.blocked else None
+    if mark is None or mark.statistic < mark.threshold - NEAR * max(1.0, abs(mark.threshold)):
+        raise VerificationError(
+            "the log says that the study has stopped, but its results do not lead to that"
+        )
+
+
 def _compare(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> None:
     """Every fact; and every word, unless another version of the program chose it."""
     skipped = {"study", "version"}
     if claimed.get("version") != found["version"]:
-        skipped |= WORDS
+        skipped |= WORDS | (found.keys() - claimed.keys())
     for key, value in found.items():
         if key not in skipped and not _same(claimed.get(key), value):
             raise VerificationError(

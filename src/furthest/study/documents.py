@@ -42,9 +42,12 @@ def listed(storage: Storage) -> Document:
 
 
 def _row(study: Study) -> Document:
-    problem = study.problem
+    problem, answer = study.problem, study.outcome
     return {
         "name": study.name,
+        "state": "running" if answer is None else "stopped",
+        "answer": answer,
+        "answer_name": None if answer is None else problem.answer_names[answer],
         "eps": problem.eps,
         "notion": problem.notion,
         "delta": study.delta,
@@ -59,6 +62,8 @@ def verified(found: Status) -> Document:
     return {
         "verified": True,
         "state": found.state,
+        "standing": found.standing,
+        "warnings": list(found.warnings),
         "measurements": found.measurements,
         "certificate": found.certificate.to_dict() if found.certificate else None,
     }
@@ -74,6 +79,7 @@ def exported(study: Study) -> Document:
         "strategy": settings.strategy.describe(),
         "seed": settings.seed,
         "lease": settings.lease,
+        "order": settings.order,
         "state": status.state,
         "answer": status.answer,
         "measurements": [each._asdict() for each in study.history()],

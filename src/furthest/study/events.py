@@ -6,7 +6,10 @@
 | asked   | trial, arm, worker                     | this arm is to be measured                |
 | told    | trial, arm, value                      | the result                                |
 | failed  | trial, arm, data: the reason, worker   | there will be none                        |
-| added   | trial, arm, value, worker              | a result that nobody asked for            |
+| added   | trial, arm, value, data, worker        | a result that nobody asked for; data: when|
+|         |                                        | it was measured, if somebody said so      |
+| stopped | arm: the answer, data: how many        | somebody saw the test accept the answer   |
+|         | results count, worker                  |                                           |
 """
 
 import json
@@ -22,14 +25,21 @@ from furthest.errors import StorageError, StrategyError
 from furthest.problem import Problem
 from furthest.strategy import Strategy
 
-# What a log means. A newer number is refused; older ones stay readable.
-LOG_VERSION = 1
+# What a log means. A newer number is refused; older ones stay readable. Version 1 had no order of
+# its own, but that in which results were told, and no event at the end.
+LOG_VERSION = 2
 
 CREATED = "created"
 ASKED = "asked"
 TOLD = "told"
 FAILED = "failed"
 ADDED = "added"
+STOPPED = "stopped"
+
+# In which order results count.
+AS_ASKED = "asked"
+AS_TOLD = "told"
+ORDERS = (AS_ASKED, AS_TOLD)
 
 
 class Event(NamedTuple):
@@ -37,12 +47,12 @@ class Event(NamedTuple):
 
     Attributes:
         seq: Its number, from 1, without gaps.
-        kind: `created`, `asked`, `told`, `failed` or `added`.
+        kind: `created`, `asked`, `told`, `failed`, `added` or `stopped`.
         at: When, in seconds since 1970.
         trial: The trial's id.
-        arm: The number of the arm.
+        arm: The number of the arm; of the answer, where the study stopped.
         value: The result.
-        data: The settings as JSON, or the reason of a failure.
+        data: The settings as JSON, the reason of a failure, or as the kind says.
         worker: Who was to measure, or who wrote this.
     """
 
@@ -72,6 +82,9 @@ class Settings:
     seed: int
     lease: float  # seconds after which an ask is no longer waited for
     tag: str  # in front of every trial's number: ids of two studies never meet
+    order: str = AS_ASKED  # in which results count
+    origin: str = ""  # of which study, with features, this one is the continuation without
+    version: int = LOG_VERSION
 
     @cached_property
     def strategy(self) -> Strategy:
@@ -89,7 +102,9 @@ class Settings:
         strategy["threshold"] = strategy["threshold"] or ""
         return json.dumps(
             {
-                "version": LOG_VERSION,
+                "version": self.version,
+                "order": self.order,
+                "origin": self.origin,
                 "delta": self.delta,
                 "seed": self.seed,
                 "lease": self.lease,
@@ -115,6 +130,9 @@ class Settings:
             seed=data["seed"],
             lease=data["lease"],
             tag=data["tag"],
+            order=data.get("order", AS_TOLD),
+            origin=data.get("origin", ""),
+            version=data["version"],
         )
 
     def differences(self, other: "Settings") -> list[str]:

@@ -1,49 +1,75 @@
-"""The state of a study: the engine's `record` and `decide`, folded over the results as told.
+"""The state of a study: the engine's `record` and `decide`, folded over the results that count.
 
 The proofs need the first pulls to be a design that was fixed beforehand. So results wait until
 every arm of the initial design has one; then the design is taken in, in its own order, and after it
-all others in the order told. What is pending changes nothing here, only what `suggest` says.
+all others in the order in which they count. What does not count yet, or is pending, changes nothing
+here, only what `suggest` says.
 """
 
 import copy
-from typing import Any
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import NDArray
 
 from furthest.engine import Run, told
+from furthest.kernels.evidence import Clock
 from furthest.preparation import prepare
+from furthest.residuals import Repeats
 from furthest.stopping.nomination import Progress
 from furthest.study.events import Settings
 
 Arms = NDArray[np.int64]
 Rewards = NDArray[np.float64]
+Results = tuple[Arms, Rewards]
+
+NONE: Results = (np.zeros(0, np.int64), np.zeros(0))
 
 # No study has as many measurements.
 ENDLESS = 2**62
 
+# Results that are so many times larger than their noise have their constant part taken away.
+LARGE = 2.0**20
+
+
+class Outcome(NamedTuple):
+    """How the study ended, as somebody wrote it into the log."""
+
+    answer: int
+    measurements: int  # taken in until then
+
 
 class Fold:
-    """All that follows from the results told so far."""
+    """All that follows from the results that count so far.
 
-    def __init__(self, settings: Settings, unit: float | None = None) -> None:
+    With an `outcome` the study ends there and nowhere else. On another processor the last digits of
+    a statistic may be others, and it may pass the threshold one result earlier or later: that must
+    not matter. Whether the test accepts the answer there is for `certificate.verify` to say.
+    """
+
+    def __init__(self, settings: Settings, outcome: Outcome | None = None) -> None:
         problem, strategy = settings.problem, settings.strategy
-        self.unit = problem.unit if unit is None else unit
-        task = problem.task
-        self.task = task._replace(e=task.e * (problem.unit / self.unit))
+        self.problem = problem
+        self.outcome = outcome
+        self.task = problem.task
         prepared = prepare(strategy, self.task, (settings.delta,))
         self.advance = prepared.advance
-        self.test = strategy.test_for(sigma_known=task.sigma_known)
+        self.test = strategy.test_for(sigma_known=self.task.sigma_known)
         self.state: Run = prepared.start()
         # The stream that run 0 of a simulation with this seed has for itself.
         self._rng = Generator(PCG64(SeedSequence(settings.seed, spawn_key=(0, 1))))
         # Compile, or load from disk, at once: later somebody may wait for the study's lock.
         self._take(self.state, [], [])
-        self._design: dict[int, float] = {}  # first reward of each arm of the initial design
+        self._design: dict[int, float] = {}  # first value of each arm of the initial design
         self._waiting: list[tuple[int, float]] = []
+        self._repeats = Repeats()
+        self.blocked = False  # the values cannot be Gaussian, and σ is unknown: nothing is proven
+        self.shift = 0.0  # taken away from every value
         self.told = 0  # results seen, whether waiting, taken in, or too late
-        self.stopped_at = 0  # how many results had been told when the study stopped; 0 before
+        self.stopped_at = 0  # how many results had counted when the study stopped; 0 before
 
     @property
     def ready(self) -> bool:
@@ -63,58 +89,111 @@ class Fold:
     @property
     def answer(self) -> int:
         """The answer, or the candidate so far; −1 before there is an estimate."""
+        if self.outcome is not None and self.stopped:
+            return self.outcome.answer
         return int(self.state.stopping.progress[Progress.ANSWER])
+
+    @property
+    def values(self) -> Rewards:
+        """The estimated value of every answer."""
+        offset = self.shift * (self.problem.offset or 0.0)
+        return self.state.evidence.values * self.problem.unit + offset
 
     def missing(self) -> list[int]:
         """Arms of the initial design that have no result."""
         return [arm for arm in self.task.initial.tolist() if arm not in self._design]
 
     def take(self, arms: Arms, values: Rewards) -> None:
-        """Take in the next results, in the order told."""
-        rewards = values / self.unit
+        """Take in the next results, in the order in which they count."""
         first = 0
         while not self.ready and first < len(arms):
-            self._take_design(int(arms[first]), float(rewards[first]))
+            self._take_design(int(arms[first]), float(values[first]))
             first += 1
         if first < len(arms) and not self.stopped:
-            self._advance(arms[first:], rewards[first:], one_by_one=True)
+            taken = self._take_in(arms[first:], values[first:])
+            if self._ended:
+                self.stopped_at = self.told + taken
         self.told += len(arms) - first
 
-    def _take_design(self, arm: int, reward: float) -> None:
+    def _take_design(self, arm: int, value: float) -> None:
         self.told += 1
         if arm in self._design or arm not in self.task.initial:
-            self._waiting.append((arm, reward))
+            self._waiting.append((arm, value))
         else:
-            self._design[arm] = reward
+            self._design[arm] = value
         if self.ready:
-            order = self.task.initial.tolist()
-            first = [(own, self._design[own]) for own in order]
-            together, rewards = zip(*first, *self._waiting, strict=True)
-            self._advance(np.array(together, np.int64), np.array(rewards), one_by_one=False)
+            first = [(own, self._design[own]) for own in self.task.initial.tolist()]
+            arms, values = zip(*first, *self._waiting, strict=True)
+            self.shift = self._constant_part(np.array(values))
+            self._take_in(np.array(arms, np.int64), np.array(values))
+            if self._ended:
+                self.stopped_at = self.told
 
-    def _advance(self, arms: Arms, rewards: Rewards, *, one_by_one: bool) -> None:
-        taken = self._take(self.state, arms, rewards)
-        if _next_arm(self.state) < 0:
-            self.stopped_at = self.told + (taken if one_by_one else 0)
+    def _constant_part(self, values: Rewards) -> float:
+        """What to take away from all values, so that their noise keeps its digits."""
+        scale = self.problem.unit if self.task.sigma_known else float(np.ptp(values))
+        large = np.abs(values).max() > LARGE * scale
+        return float(values[0]) if large and self.problem.offset is not None else 0.0
 
-    def _take(self, state: Run, arms: Any, rewards: Any, *, proving: bool = True) -> int:
+    def _take_in(self, arms: Arms, values: Rewards) -> int:
+        """Take in results until the study stops; returns how many."""
+        rewards = (values - self.shift) / self.problem.unit
+        until = self.outcome.measurements if self.outcome else ENDLESS
+        taken = 0
+        for blocked, count in self._stretches(arms, values):
+            self.blocked = blocked
+            stretch = slice(taken, taken + count)
+            proving = not (blocked or self.outcome)
+            taken += self._take(
+                self.state, arms[stretch], rewards[stretch], until=until, proving=proving
+            )
+            if self._ended:
+                break
+        return taken
+
+    def _stretches(self, arms: Arms, values: Rewards) -> Iterator[tuple[bool, int]]:
+        """Whether nothing may be proven, and for how many results in a row."""
+        if self.task.sigma_known:
+            yield False, len(arms)
+            return
+        blocked = [
+            self._repeats.take(arm, value)
+            for arm, value in zip(arms.tolist(), values.tolist(), strict=True)
+        ]
+        for flag, stretch in groupby(blocked):
+            yield flag, len(list(stretch))
+
+    @property
+    def _ended(self) -> bool:
+        if self.outcome is None:
+            return _next_arm(self.state) < 0
+        return int(self.state.evidence.clock[Clock.ROUNDS]) == self.outcome.measurements
+
+    def _take(
+        self, state: Run, arms: Any, rewards: Any, *, until: int = ENDLESS, proving: bool = True
+    ) -> int:
         """Take in results that were told or, without proving anything, imagined."""
         source = told(np.asarray(arms, np.int64), np.asarray(rewards, float))
-        return self.advance(self.task, state, source, self._rng, self._rng, ENDLESS, proving)
+        return self.advance(self.task, state, source, self._rng, self._rng, until, proving)
 
-    def suggest(self, pending: list[int], count: int) -> list[int]:
+    def suggest(self, pending: list[int], count: int, waiting: Results = NONE) -> list[int]:
         """The next arms to measure, if the pending ones turn out as predicted.
 
-        With nothing pending the first is what a simulation would pull.
+        `waiting` are results that do not count yet; what to measure may depend on them all the
+        same. With nothing pending or waiting the first is what a simulation would pull.
         """
+        arms, values = waiting
         if not self.ready:
-            return self._suggest_design(pending, count)
+            return self._suggest_design([*arms.tolist(), *pending], count)
         suggested, queue = [], pending
-        if not pending:
+        if not pending and not len(arms):
             suggested = [_next_arm(self.state)]
             queue = suggested
         if len(suggested) < count:
-            state, means = copied(self.state), self.task.arms @ self.state.evidence.estimate
+            state = copied(self.state)
+            rewards = (values - self.shift) / self.problem.unit
+            self._take(state, arms, rewards, proving=False)
+            means = self.task.arms @ state.evidence.estimate
         while len(suggested) < count:
             self._take(state, queue, means[queue], proving=False)
             queue = [_next_arm(state)]

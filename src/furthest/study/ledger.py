@@ -1,8 +1,14 @@
 """The bookkeeping of a log: which trials are pending, told or failed. Needs no compiler.
 
 What the log says is checked here before anything is written, so that a refusal leaves no trace.
+
+Results *count* in the order in which they were asked for: one waits while another that was asked
+for earlier is still out. So it does not matter whether the time that a result takes depends on its
+value (docs/decisions/0013). Only a trial that is out for longer than its lease is not waited for;
+its result, should there be one, counts when it is told. What was never asked for counts at once.
 """
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import Any
@@ -17,12 +23,28 @@ from furthest.errors import (
     VerificationError,
     nearest_name,
 )
-from furthest.study.events import ADDED, ASKED, CREATED, FAILED, TOLD, Event, Settings
+from furthest.study.events import (
+    ADDED,
+    AS_ASKED,
+    ASKED,
+    CREATED,
+    FAILED,
+    STOPPED,
+    TOLD,
+    Event,
+    Settings,
+)
 
 RESULTS = (TOLD, ADDED)
 
-# In units of σ: beyond this, sums of squares would overflow.
-LARGEST = 1e100
+# In units of σ: beyond this double precision has too few digits left for the noise.
+LARGEST = 1e9
+
+# The same where a constant may be taken away from all results (see `Problem.offset`).
+LARGEST_OFFSET = 1e13
+
+# Beyond this, whatever σ is, sums of squares would overflow.
+LARGEST_OF_ALL = 1e100
 
 
 class Ledger:
@@ -38,17 +60,13 @@ class Ledger:
         self.measured: list[Event] = []  # the same in the order of the log
         self.failed: dict[str, Event] = {}
         self.open: dict[str, Event] = {}  # asked, neither told nor failed
-
-    @classmethod
-    def resume(cls, events: Sequence[Event]) -> "Ledger":
-        """From a log without its answered asks, as the storage gives it; not checked again."""
-        ledger = cls(events[0])
-        ledger.measured = [event for event in events if event[1] in RESULTS]
-        ledger.results = {event[3]: event for event in ledger.measured}
-        ledger.failed = {event[3]: event for event in events if event[1] == FAILED}
-        ledger.open = {event[3]: event for event in events if event[1] == ASKED}
-        ledger.seq = events[-1].seq
-        return ledger
+        self.counting: list[Event] = []  # results in the order in which they count
+        self.counted_by: list[Event] = []  # for each of them the event that made it count
+        self.overdue: dict[str, Event] = {}  # trials not waited for any more, since this event
+        self.overtaken: set[str] = set()  # told before an earlier ask was, and counted so
+        self.stopped: Event | None = None
+        self._queue: deque[Event] = deque()  # asks whose results have not counted yet
+        self._now = created.at
 
     def apply(self, events: Iterable[Event]) -> None:
         """Go on with the next events of the log. One that nobody tampered with never fails here."""
@@ -60,20 +78,61 @@ class Ledger:
             kind, trial = event.kind, event.trial
             if kind == ASKED:
                 self.open[trial] = event
-            else:
-                self.open.pop(trial, None)
-            if kind == FAILED:
+                if self.settings.order == AS_ASKED:
+                    self._queue.append(event)
+            elif kind == STOPPED:
+                self.stopped = event
+            elif kind == FAILED:
+                del self.open[trial]
                 self.failed[trial] = event
-            elif kind in RESULTS:
-                self.results[trial] = event
-                self.measured.append(event)
+            else:
+                self._note_result(event)
             self.seq = event.seq
+            self._now = max(self._now, event.at)
+            self._count_in_turn(event)
+
+    def _note_result(self, event: Event) -> None:
+        trial = event.trial
+        self.results[trial] = event
+        self.measured.append(event)
+        asked = self.open.pop(trial, None)
+        if asked is not None and trial not in self.overdue:
+            if self.settings.order == AS_ASKED:
+                return  # it counts in its turn
+            earliest = next(iter(self.open.values()), asked)
+            if earliest.seq < asked.seq:
+                self.overtaken.add(trial)
+        self._count(event, event)
+
+    def _count_in_turn(self, event: Event) -> None:
+        """Let count what nothing earlier is waited for any more."""
+        while self._queue:
+            asked = self._queue[0]
+            if asked.trial in self.results:
+                self._count(self.results[asked.trial], event)
+            elif asked.trial not in self.failed:
+                if asked.at + self.settings.lease >= self._now:
+                    return
+                self.overdue[asked.trial] = event
+            self._queue.popleft()
+
+    def _count(self, result: Event, event: Event) -> None:
+        self.counting.append(result)
+        self.counted_by.append(event)
+
+    def waiting(self) -> list[Event]:
+        """Results that do not count yet, because one that was asked for earlier is out."""
+        return [self.results[each.trial] for each in self._queue if each.trial in self.results]
 
     def _follows(self, event: Event) -> bool:
         """Whether the event can be the next one."""
         seq, kind, _, trial, arm, value, _, _ = event
-        if seq != self.seq + 1 or arm is None or not 0 <= arm < len(self.settings.problem.arms):
+        problem = self.settings.problem
+        most = len(problem.answers if kind == STOPPED else problem.arms)
+        if seq != self.seq + 1 or arm is None or not 0 <= arm < most:
             return False
+        if kind == STOPPED:
+            return self.stopped is None and event.data.isdecimal()
         if kind in RESULTS and (value is None or not isfinite(value)):
             return False
         if kind in (TOLD, FAILED):
@@ -149,9 +208,16 @@ class Ledger:
             raise ValueRefusedError(f"a result must be a number, not {value!r}") from None
         if not isfinite(number):
             raise ValueRefusedError(f"a result must be finite, not {number}")
-        if abs(number) > LARGEST * self.settings.problem.unit:
-            raise ValueRefusedError(f"a result of {number:g} cannot be meant")
-        bounds = self.settings.problem.bounds
+        problem = self.settings.problem
+        largest = LARGEST_OF_ALL
+        if problem.sigma is not None:
+            largest = problem.sigma * (LARGEST if problem.offset is None else LARGEST_OFFSET)
+        if abs(number) > largest:
+            raise ValueRefusedError(
+                f"a result of {number:g} is too large for numbers of 16 digits to tell what is "
+                "noise in it: measure in another unit, or take away what all results have in common"
+            )
+        bounds = problem.bounds
         if bounds is not None and not bounds[0] <= number <= bounds[1]:
             raise ValueRefusedError(
                 f"a result of {number:g} is outside the bounds [{bounds[0]:g}, {bounds[1]:g}], on "

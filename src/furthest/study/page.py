@@ -6,14 +6,18 @@ from html import escape
 from typing import Any
 
 from furthest import __version__
-from furthest.study.records import AnswerVerdict, Status
+from furthest.study.records import NOT_PROVEN, PROVEN_IF, Status, sentence, verdict_words
 from furthest.study.study import Study
 
 # More rows than this fit on no page; the best answers and the most measured arms are shown.
 ROWS = 40
 
+# The classes of the tones in which records speak.
+TONES = {"good": "good", "warning": "doubt", "bad": "bad", "soft": "soft", "": ""}
+
 STYLE = """
-:root { --ink: #1d2330; --soft: #5b6476; --line: #d9dde5; --good: #1b7f4b; --accent: #2b5fb3; }
+:root { --ink: #1d2330; --soft: #5b6476; --line: #d9dde5; --good: #1b7f4b; --accent: #2b5fb3;
+  --doubt: #b3701b; --bad: #b3302b; }
 * { box-sizing: border-box; }
 body { font: 15px/1.5 system-ui, "Segoe UI", "Noto Sans", sans-serif; color: var(--ink);
   background: #fff; max-width: 52rem; margin: 2.5rem auto; padding: 0 1.5rem; }
@@ -24,7 +28,11 @@ p { margin: .5rem 0; }
 .claim { border-left: 4px solid var(--good); padding: .35rem 0 .35rem 1rem; margin: 1.4rem 0;
   font-size: 1.1rem; }
 .claim.open { border-color: var(--accent); }
-.claim.unproven { border-color: #b3582b; }
+.claim.if { border-color: var(--doubt); }
+.claim.not { border-color: var(--bad); }
+.worth { font-weight: 600; color: var(--good); }
+.if .worth { color: var(--doubt); }
+.not .worth { color: var(--bad); }
 .answer { font-size: 1.9rem; font-weight: 650; line-height: 1.2; }
 .soft { color: var(--soft); }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -35,12 +43,15 @@ td.number, th.number { text-align: right; width: 7rem; }
 td.bar { width: 45%; }
 .bar i { display: block; height: .7rem; border-radius: 2px; background: var(--accent);
   print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-.proven { color: var(--good); font-weight: 600; }
-.out { color: var(--soft); }
+.good { color: var(--good); font-weight: 600; }
+.bad { color: var(--bad); font-weight: 600; }
+.doubt { color: var(--doubt); font-weight: 600; }
 .gauge { position: relative; height: 1.1rem; background: #eef0f4; border-radius: 3px;
   margin: .6rem 0 .2rem; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .gauge i { position: absolute; inset: 0 auto 0 0; border-radius: 3px; background: var(--good); }
 .gauge.open i { background: var(--accent); }
+.gauge.if i { background: var(--doubt); }
+.gauge.not i { background: var(--bad); }
 .gauge b { position: absolute; top: -.3rem; bottom: -.3rem; width: 2px; background: var(--ink); }
 .warning { background: #fff4e5; border: 1px solid #f0c892; border-radius: 4px; padding: .5rem .8rem;
   print-color-adjust: exact; -webkit-print-color-adjust: exact; }
@@ -63,8 +74,9 @@ def page(study: Study) -> str:
         _claim(status),
         _gauge(status),
         *(f'<p class="warning">Warning: {escape(text)}.</p>' for text in status.warnings),
-        _answers(status.verdicts),
+        _answers(status),
         _arms(study, status),
+        _conditions(status),
         _facts(study, status),
     ]
     title = f"{escape(study.name)} · furthest"
@@ -78,19 +90,26 @@ def page(study: Study) -> str:
 
 
 def _claim(status: Status) -> str:
-    words = escape(status.guarantee[0].upper() + status.guarantee[1:])
     proof = status.certificate
     if proof is None:
         leading = f"; {escape(status.answer_name)} leads" if status.answer_name else ""
         return (
             f'<div class="claim open"><div class="answer">still running{leading}</div>'
-            f'<p class="soft">When it stops: {escape(status.guarantee)}.</p></div>'
+            f'<p class="soft">No guarantee yet. When it stops: {escape(status.promise)}.</p></div>'
         )
-    mark = "" if proof.proven else " unproven"
+    worth = {PROVEN_IF: "proven, if a condition in doubt holds"}.get(proof.standing, proof.standing)
     return (
-        f'<div class="claim{mark}"><div class="soft">The answer</div>'
-        f'<div class="answer">{escape(proof.answer_name)}</div><p>{words}.</p></div>'
+        f'<div class="claim{_mark(status)}"><div class="soft">The answer</div>'
+        f'<div class="answer">{escape(proof.answer_name)}</div>'
+        f'<div class="worth">{worth}</div><p>{escape(sentence(proof.guarantee))}</p></div>'
     )
+
+
+def _mark(status: Status) -> str:
+    """The class of what is coloured by the worth of the certificate."""
+    if status.standing is None:
+        return " open"
+    return {PROVEN_IF: " if", NOT_PROVEN: " not"}.get(status.standing, "")
 
 
 def _gauge(status: Status) -> str:
@@ -98,7 +117,7 @@ def _gauge(status: Status) -> str:
         return '<p class="soft">The initial design is not complete yet.</p>'
     scale = max(status.statistic, status.threshold) * 1.08 or 1.0
     part, needed = (max(0.0, 100 * value / scale) for value in (status.statistic, status.threshold))
-    mode = "" if status.certificate else " open"
+    mode = _mark(status)
     meaning = f" ({escape(status.certificate.meaning)})" if status.certificate else ""
     return (
         f'<h2>Evidence</h2><div class="gauge{mode}"><i style="width:{part:.2f}%"></i>'
@@ -108,27 +127,38 @@ def _gauge(status: Status) -> str:
     )
 
 
-def _answers(verdicts: Sequence[AnswerVerdict]) -> str:
-    if not verdicts:
+def _answers(status: Status) -> str:
+    if not status.verdicts:
         return ""
-    words = {
-        "proven": ("proven", "within ε of the best"),
-        "possible": ("", "still possible"),
-        "ruled out": ("out", "ruled out"),
-    }
     rows = []
-    for each in sorted(verdicts, key=lambda each: -each.estimate)[:ROWS]:
-        style, text = words[each.verdict]
+    for each in sorted(status.verdicts, key=lambda each: -each.estimate)[:ROWS]:
+        words, tone = verdict_words(each.verdict, status.standing)
         rows.append(
             f'<tr><td>{escape(each.name)}</td><td class="number">{each.estimate:.4g}</td>'
-            f'<td class="{style}">{text}</td></tr>'
+            f'<td class="{TONES[tone]}">{words}</td></tr>'
         )
-    head = '<th>answer</th><th class="number">estimate</th><th>verdict</th>'
-    return _table("Every answer", head, rows, len(verdicts))
+    head = '<th>answer</th><th class="number">estimate</th><th>within ε of the best</th>'
+    return _table("Every answer", head, rows, len(status.verdicts))
+
+
+def _conditions(status: Status) -> str:
+    """What the guarantee rests on."""
+    proof = status.certificate
+    if proof is None:
+        return ""
+    tones = {"holds": "good", "in doubt": "doubt", "refuted": "bad"}
+    rows = [
+        f"<tr><td>{escape(each.needs)}</td>"
+        f'<td class="{tones.get(each.standing, "")}">{each.standing}</td>'
+        f'<td class="soft">{escape(each.evidence)}</td></tr>'
+        for each in proof.conditions
+    ]
+    head = "<th>condition</th><th>standing</th><th>why</th>"
+    return _table("What the guarantee rests on", head, rows, len(rows))
 
 
 def _arms(study: Study, status: Status) -> str:
-    pulls = status.certificate.pulls if status.certificate else status.pulls
+    pulls = status.pulls
     most = max(pulls, default=0) or 1
     rows = [
         f'<tr><td>{escape(study.problem.arm_names[arm])}</td><td class="number">{pulls[arm]}</td>'
@@ -151,15 +181,16 @@ def _facts(study: Study, status: Status) -> str:
     facts: dict[str, Any] = {
         "question": f"{problem.notion} ε = {problem.eps:g}, δ = {study.delta:g}, σ = {sigma}, "
         f"{len(problem.arms)} arms, {len(problem.answers)} answers",
-        "measurements": proof.measurements if proof else status.measurements,
-        "failed": proof.failed if proof else status.failed,
+        "measurements": status.counts,
         "rule": f"{strategy.name} sampling, {strategy.candidate} answer, stopping "
         f"{strategy.stopping}: {strategy.guarantee_for(problem).words}",
     }
     if proof:
         names = problem.answer_names
         facts |= {
-            "proven answers": ", ".join(names[z] for z in proof.contenders),
+            "accepted answers": ", ".join(names[z] for z in proof.contenders),
+            "order": f"results count as {proof.order}",
+            "added": f"{proof.added} of {proof.measurements}",
             "created": _moment(proof.created_at),
             "stopped": _moment(proof.stopped_at),
             "log": f"{proof.log_events} events, SHA-256 {proof.log_digest}",

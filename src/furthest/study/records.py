@@ -7,8 +7,18 @@ from typing import Any, NamedTuple
 
 from furthest import __version__, display
 
-# How the verdicts look in a notebook.
-VERDICT_TONES = {"proven": "good", "possible": "", "ruled out": "soft"}
+# What a certificate is worth.
+PROVEN = "proven"
+PROVEN_IF = "proven if"
+NOT_PROVEN = "not proven"
+
+# How that looks in a notebook.
+TONES = {PROVEN: "good", PROVEN_IF: "warning", NOT_PROVEN: "bad"}
+
+# What a verdict on an answer may be.
+ACCEPTED = "accepted"
+POSSIBLE = "possible"
+RULED_OUT = "ruled out"
 
 
 class Trial(NamedTuple):
@@ -92,8 +102,8 @@ class AnswerVerdict:
         name: Its name.
         estimate: Its value by least squares.
         within_eps: Whether it is within ε of the best, by the estimates.
-        verdict: `proven` (within ε of the best), `possible`, or `ruled out`. All verdicts of a
-            study hold at once with probability 1 − δ.
+        verdict: `accepted` (by the test, as within ε of the best), `possible`, or `ruled out`. All
+            verdicts of a study hold at once with probability 1 − δ, if its certificate does.
     """
 
     answer: int
@@ -101,6 +111,24 @@ class AnswerVerdict:
     estimate: float
     within_eps: bool
     verdict: str
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something that the guarantee rests on, and what the log says about it.
+
+    Attributes:
+        name: In a word or two.
+        needs: What must be true.
+        standing: `holds` (the log or the design sees to it), `assumed` (nothing speaks against it),
+            `in doubt`, or `refuted`.
+        evidence: Why.
+    """
+
+    name: str
+    needs: str
+    standing: str
+    evidence: str
 
 
 @dataclass(frozen=True)
@@ -116,13 +144,18 @@ class Certificate:
         meaning: What the statistic is.
         delta: The allowed probability of error, all of it spent.
         guarantee: What is promised about the answer, in words.
-        proven: Whether the stopping rule is a theorem.
-        contenders: Every answer that is proven to be within ε of the best.
+        standing: `proven`; `proven if`: a condition is in doubt; or `not proven`: a condition is
+            refuted, or the stopping rule is no theorem.
+        proven: Whether it is proven without any if.
+        conditions: Everything that the guarantee rests on.
+        contenders: Every answer that the test accepts as within ε of the best.
         verdicts: What is known about each answer.
         measurements: Results that count.
         pulls: The same per arm.
+        added: Of them, those that the study had not asked for.
         failed: Trials that failed before the end.
-        warnings: What may void the guarantee.
+        order: In which order results count: `asked` or `told`.
+        warnings: Which conditions are in doubt or refuted, and why.
         strategy: What decided, as plain data.
         problem: What was asked, as plain data.
         created_at: When the study began, in seconds since 1970.
@@ -140,12 +173,16 @@ class Certificate:
     meaning: str
     delta: float
     guarantee: str
+    standing: str
     proven: bool
+    conditions: tuple[Condition, ...]
     contenders: tuple[int, ...]
     verdicts: tuple[AnswerVerdict, ...]
     measurements: int
     pulls: tuple[int, ...]
+    added: int
     failed: int
+    order: str
     warnings: tuple[str, ...]
     strategy: Mapping[str, Any]
     problem: Mapping[str, Any]
@@ -161,7 +198,7 @@ class Certificate:
 
     def __repr__(self) -> str:
         return (
-            f"Certificate({self.study!r}, answer {self.answer_name!r}, "
+            f"Certificate({self.study!r}, answer {self.answer_name!r}, {self.standing}, "
             f"{display.count(self.measurements, 'measurement')}, δ = {self.delta:g})\n"
             f"  guarantee: {self.guarantee}"
         )
@@ -169,14 +206,15 @@ class Certificate:
     def _repr_html_(self) -> str:
         return display.card(
             f"{self.study}: {self.answer_name}",
-            display.line(_sentence(self.guarantee), "" if self.proven else "warning"),
+            display.line(sentence(self.guarantee), TONES[self.standing]),
             display.line(
-                f"{display.count(self.measurements, 'measurement')}, {self.failed:,} failed; "
-                f"statistic {self.statistic:.3f}, threshold {self.threshold:.3f}",
+                f"{display.count(self.measurements, 'measurement')}, {self.added:,} of them added, "
+                f"{self.failed:,} failed; statistic {self.statistic:.3f}, threshold "
+                f"{self.threshold:.3f}",
                 "soft",
             ),
             _warnings(self.warnings),
-            _verdict_table(self.verdicts, proven=self.proven),
+            _verdict_table(self.verdicts, self.standing),
             display.line(
                 f"rests on {self.log_events:,} events, SHA-256 {self.log_digest[:16]}…", "soft"
             ),
@@ -195,14 +233,18 @@ class Status:
         answer_name: Its name.
         statistic: What the stopping rule has reached; None until the initial design is complete.
         threshold: What it has to reach.
-        measurements: Results told.
-        waiting: Of them, those that wait for the initial design.
+        measurements: Results told; once the study has stopped, those that count.
+        waiting: Of them, those that do not count yet: the initial design is not complete, or a
+            trial that was asked earlier is out.
+        surplus: Results that came too late to count: the study had stopped.
         pending: Trials that are still waited for.
-        failed: Trials that failed.
-        pulls: Results told per arm.
-        guarantee: What is promised about the answer, once the study has stopped.
+        failed: Trials that failed; once the study has stopped, until then.
+        pulls: The measurements per arm.
+        guarantee: What is promised about the answer now: nothing before the study has stopped.
+        promise: What will be promised about the answer once it has, if no condition is in doubt.
+        standing: The certificate's, once there is one: `proven`, `proven if` or `not proven`.
         verdicts: What is known about each answer; none until the initial design is complete.
-        warnings: What may void the guarantee.
+        warnings: Which conditions of the guarantee are in doubt or refuted, and why.
         certificate: The proof, once the study has stopped.
     """
 
@@ -214,10 +256,13 @@ class Status:
     threshold: float | None
     measurements: int
     waiting: int
+    surplus: int
     pending: int
     failed: int
     pulls: tuple[int, ...]
     guarantee: str
+    promise: str
+    standing: str | None
     verdicts: tuple[AnswerVerdict, ...]
     warnings: tuple[str, ...]
     certificate: Certificate | None
@@ -227,42 +272,53 @@ class Status:
         return _plain(self)
 
     def __repr__(self) -> str:
-        return f"Status({self.name!r}, {self._standing}; {self._counts})"
+        return f"Status({self.name!r}, {self._where}; {self.counts})"
 
     def _repr_html_(self) -> str:
         proof = self.certificate
         return display.card(
             f"{self.name}: {proof.answer_name if proof else self.state}",
             display.line(
-                _sentence(self.guarantee) if proof else f"When it stops: {self.guarantee}.",
-                "" if proof is None or proof.proven else "warning",
+                sentence(self.guarantee) if proof else f"When it stops: {self.promise}.",
+                TONES[proof.standing] if proof else "soft",
             ),
-            display.line(self._counts, "soft"),
+            display.line(self.counts, "soft"),
             _warnings(self.warnings),
             self._gauge,
-            _verdict_table(self.verdicts, proven=proof is None or proof.proven),
+            _verdict_table(self.verdicts, self.standing),
         )
 
     @property
     def _gauge(self) -> str:
         if self.statistic is None or self.threshold is None:
             return display.line("The initial design is not complete yet.")
-        share = self.statistic / self.threshold if self.threshold > 0 else 0.0
         head = ("answer" if self.certificate else "leading", "statistic", "threshold", "")
-        answer = self.answer_name or ""
-        return display.table(head, [[answer, self.statistic, self.threshold, display.Bar(share)]])
+        bar = display.Bar(self.share)
+        return display.table(head, [[self.answer_name or "", self.statistic, self.threshold, bar]])
 
     @property
-    def _standing(self) -> str:
+    def share(self) -> float:
+        """How much of the evidence that it takes is there, 0 … 1."""
+        if self.statistic is None or self.threshold is None or self.threshold <= 0:
+            return 0.0
+        return min(1.0, max(0.0, self.statistic / self.threshold))
+
+    @property
+    def _where(self) -> str:
         if self.statistic is None or self.threshold is None:
             return f"{self.state}, initial design"
         reached = f"{self.statistic:.2f} of {self.threshold:.2f}"
         leads = "the answer is" if self.certificate else "leading is"
-        return f"{self.state}, {leads} {self.answer_name!r}, {reached}"
+        worth = f" ({self.standing})" if self.standing else ""
+        return f"{self.state}, {leads} {self.answer_name!r}{worth}, {reached}"
 
     @property
-    def _counts(self) -> str:
-        return f"{self.measurements:,} measured, {self.pending:,} pending, {self.failed:,} failed"
+    def counts(self) -> str:
+        """How many results there are, and what became of the others."""
+        counts = [f"{self.measurements:,} measured"]
+        counts += [f"{self.waiting:,} of them waiting"] if self.waiting else []
+        counts += [f"{self.surplus:,} after the end"] if self.surplus else []
+        return ", ".join([*counts, f"{self.pending:,} pending", f"{self.failed:,} failed"])
 
 
 @dataclass(frozen=True)
@@ -300,7 +356,8 @@ def _plain(record: Any) -> dict[str, Any]:
     return json.loads(json.dumps(asdict(record)))  # type: ignore[no-any-return]
 
 
-def _sentence(words: str) -> str:
+def sentence(words: str) -> str:
+    """With a capital letter and a full stop."""
     return f"{words[0].upper()}{words[1:]}."
 
 
@@ -308,12 +365,19 @@ def _warnings(warnings: Sequence[str]) -> str:
     return "".join(display.line(f"Warning: {text}.", "warning") for text in warnings)
 
 
-def _verdict_table(verdicts: Sequence[AnswerVerdict], *, proven: bool) -> str:
-    """The best answers first. What a heuristic accepts is not called proven."""
-    rows: list[list[display.Cell]] = []
-    for each in sorted(verdicts, key=lambda each: -each.estimate):
-        word = display.Toned(each.verdict, VERDICT_TONES.get(each.verdict, ""))
-        if each.verdict == "proven" and not proven:
-            word = display.Toned("accepted, not proven", "warning")
-        rows.append([each.name, each.estimate, word])
+def verdict_words(verdict: str, standing: str | None) -> tuple[str, str]:
+    """A verdict in words, with its tone: `proven` is only what is, once the study has stopped."""
+    if verdict != ACCEPTED:
+        return verdict, "soft" if verdict == RULED_OUT else ""
+    if standing is None:
+        return verdict, "good"
+    return (verdict if standing == NOT_PROVEN else standing), TONES[standing]
+
+
+def _verdict_table(verdicts: Sequence[AnswerVerdict], standing: str | None) -> str:
+    """The best answers first."""
+    rows: list[list[display.Cell]] = [
+        [each.name, each.estimate, display.Toned(*verdict_words(each.verdict, standing))]
+        for each in sorted(verdicts, key=lambda each: -each.estimate)
+    ]
     return display.table(("answer", "estimate", "within ε of the best"), rows)

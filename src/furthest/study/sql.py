@@ -35,12 +35,6 @@ STEPS: dict[int, tuple[str, ...]] = {
 
 COLUMNS = "seq, kind, at, trial, arm, value, data, worker"
 READ = f"SELECT {COLUMNS} FROM furthest_events WHERE study = ? AND seq > ? ORDER BY seq"  # noqa: S608
-# Two that a long log can be resumed from without its answered asks.
-ANSWERS = (
-    f"SELECT {COLUMNS} FROM furthest_events "  # noqa: S608
-    "WHERE study = ? AND kind <> 'asked' ORDER BY seq"
-)
-ASKS = "SELECT seq, trial FROM furthest_events WHERE study = ? AND kind = 'asked' ORDER BY seq"
 APPEND = f"INSERT INTO furthest_events (study, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 
 
@@ -96,13 +90,13 @@ class SqlStorage(ABC):
                 cursor.execute("SELECT name, key FROM furthest_studies ORDER BY name").fetchall()
             )
 
-    def create(self, name: str, event: Event) -> int:
-        """Begin a log with its created event."""
+    def create(self, name: str, *events: Event) -> int:
+        """Begin a log with its created event, and with others."""
         with self.transaction(write=True) as cursor:
             key = self.insert_study(cursor, name)
             if key is None:
                 raise StudyError(f"there is a study {name!r} already: load it, or delete it first")
-            cursor.execute(APPEND, (key, *event))
+            SqlLog(cursor, key).append(events)
         return key
 
     def read(self, key: int, after: int = 0) -> list[Event]:
@@ -112,18 +106,6 @@ class SqlStorage(ABC):
             if not events and after == 0:
                 raise UnknownStudyError("the study was deleted")
             return events
-
-    def resume(self, key: int) -> list[Event]:
-        """The log without the asks that were answered: all that a study needs to go on."""
-        with _no_collection(), self.transaction(write=False) as cursor:
-            found = SqlLog(cursor, key).query(ANSWERS)
-            if not found:
-                raise UnknownStudyError("the study was deleted")
-            answered = {event.trial for event in found}
-            for seq, trial in cursor.execute(ASKS, (key,)).fetchall():
-                if trial not in answered:
-                    found += SqlLog(cursor, key).query(f"{READ} LIMIT 1", seq - 1)
-            return sorted(found)
 
     @contextmanager
     def writing(self, key: int) -> Iterator["SqlLog"]:
@@ -153,12 +135,8 @@ class SqlLog:
 
     def read(self, after: int) -> list[Event]:
         """All events with a larger number."""
-        return self.query(READ, after)
-
-    def query(self, query: str, *values: int) -> list[Event]:
-        """The events of this study that a query finds."""
         with _no_collection():
-            rows = self._cursor.execute(query, (self._key, *values)).fetchall()
+            rows = self._cursor.execute(READ, (self._key, after)).fetchall()
             return list(map(_event, rows))
 
     def append(self, events: Sequence[Event]) -> None:

@@ -28,14 +28,11 @@ class Storage(Protocol):
     def studies(self) -> dict[str, int]:
         """Keys of all studies by name."""
 
-    def create(self, name: str, event: Event) -> int:
-        """Begin a log with its created event; StudyError if there is one of this name."""
+    def create(self, name: str, *events: Event) -> int:
+        """Begin a log with its created event, and with others; StudyError if the name is taken."""
 
     def read(self, key: int, after: int = 0) -> list[Event]:
         """All committed events with a larger number, in their order."""
-
-    def resume(self, key: int) -> list[Event]:
-        """The log without the asks that were answered: all that a study needs to go on."""
 
     def writing(self, key: int) -> AbstractContextManager[Log]:
         """Lock the log: nobody else writes until the block ends.

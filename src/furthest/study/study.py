@@ -1,14 +1,16 @@
 """Study: ask what to measure next, tell the result, stop with a certificate."""
 
+import math
 import os
 import secrets
 import socket
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from furthest.errors import (
     ChangeError,
     InputError,
     StoppedError,
+    StorageError,
     StudyError,
     UnknownStudyError,
     nearest_name,
@@ -25,9 +28,12 @@ from furthest.problem import Problem
 from furthest.strategy import Strategy
 from furthest.study.events import (
     ADDED,
+    AS_ASKED,
     ASKED,
     CREATED,
     FAILED,
+    ORDERS,
+    STOPPED,
     TOLD,
     Event,
     Settings,
@@ -51,6 +57,9 @@ if TYPE_CHECKING:
 
 DEFAULT_STORAGE = "sqlite:///furthest.db"
 DAY = 86_400.0
+
+# From this version of a log on its end is an event.
+ENDS_IN_LOG = 2
 
 # More trials at once than anybody has workers.
 MOST_TRIALS = 10_000
@@ -97,7 +106,8 @@ class Study:
         self._storage = storage
         self._turn = threading.RLock()
         self._proof: Certificate | None = None
-        self._ledger = Ledger.resume(events)
+        self._ledger = Ledger(events[0])
+        self._ledger.apply(events[1:])
 
     def __repr__(self) -> str:
         """By what this process knows: no storage is read and nothing compiled."""
@@ -149,6 +159,7 @@ class Study:
         strategy: Strategy | None = None,
         seed: int = 0,
         lease: float = DAY,
+        order: str | None = None,
         exist_ok: bool = False,
     ) -> "Study":
         """Begin a study. What is asked can never be changed: that would void the guarantee.
@@ -163,6 +174,10 @@ class Study:
             seed: For strategies that draw at random.
             lease: Seconds after which an ask is no longer waited for, and its arm may be asked
                 again. A result that comes later is still welcome.
+            order: In which order results count: `asked`, the default, or `told`. As asked, a result
+                waits for those that were asked for earlier, and it does not matter whether the time
+                that a measurement takes depends on its value; as told, that would void the
+                guarantee. What to measure next depends on all results at once either way.
             exist_ok: Open the study of this name instead, if there is one with the same question.
 
         Returns:
@@ -172,20 +187,20 @@ class Study:
             StudyError: There is a study of this name already, or the name is not fit for use.
             ChangeError: With `exist_ok`: that study asks another question.
             StrategyError: The strategy does not fit the problem, or could not be read back.
-            InputError: δ, seed or lease out of range, or not a Problem.
+            InputError: δ, seed, lease or order out of range, or not a Problem.
             StorageError: The storage did not do it; nothing was created.
         """
-        settings = _settings(problem, delta, strategy, seed, lease)
+        settings = _settings(problem, delta, strategy, seed, lease, order or AS_ASKED)
         place = _storage(storage)
         if exist_ok and name in place.studies():
-            return cls._same(cls.load(name, place), settings)
+            return cls._same(cls.load(name, place), settings, order)
         event = Event(1, CREATED, time.time(), data=settings.encode(), worker=_me())
         try:
             key = place.create(check_name(name), event)
         except StudyError:
             if not exist_ok:
                 raise
-            return cls._same(cls.load(name, place), settings)
+            return cls._same(cls.load(name, place), settings, order)
         return cls(name, key, place, [event])
 
     @classmethod
@@ -207,18 +222,56 @@ class Study:
         known = place.studies()
         if name not in known:
             raise UnknownStudyError(f"unknown study {name!r}; {nearest_name(str(name), known)}")
-        return cls(name, known[name], place, place.resume(known[name]))
+        return cls(name, known[name], place, place.read(known[name]))
 
     @classmethod
-    def _same(cls, study: "Study", settings: Settings) -> "Study":
+    def _same(cls, study: "Study", settings: Settings, order: str | None) -> "Study":
         """The study, unless it asks something else."""
         differences = study.settings.differences(settings)
+        if order not in (None, study.settings.order):
+            differences.append(f"the order of results is {study.settings.order}, not {order}")
         if differences:
             raise ChangeError(
                 f"in the study {study.name!r} {'; '.join(differences)}: a change midway would void "
                 "the guarantee; create another study"
             )
         return study
+
+    def as_options(self, name: str) -> "Study":
+        """The same question about plain options, with everything that this study has measured.
+
+        A way to go on where the features do not explain the values. Every arm then has a value of
+        its own, whatever its features are, and the guarantee needs no linear model. It holds for
+        the results as they are, although they were sampled for another model and looked at before
+        (docs/theory/doubts.md says why, and why that is not so for better features).
+
+        Args:
+            name: The new study's, unique in the same storage.
+
+        Returns:
+            The new study, with a copy of the log of this one, which stays as it is.
+
+        Raises:
+            StudyError: An answer is not an arm, so that only features lead from one to the other;
+                or there is a study of this name already.
+        """
+        with self._turn:
+            settings, log = self.settings, self.events()
+            origin = f"{self._name}: {len(log)} events"
+            again = replace(
+                settings,
+                problem=_plain_options(self.problem),
+                chosen=settings.strategy,
+                tag=secrets.token_hex(2),
+                origin=origin,
+                version=max(settings.version, ENDS_IN_LOG),
+            )
+            _check(again)
+            created = Event(1, CREATED, log[0].at, data=again.encode(), worker=_me())
+            rest = [event for event in log[1:] if event.kind != STOPPED]
+            events = [created, *(event._replace(seq=i) for i, event in enumerate(rest, 2))]
+            key = self._storage.create(check_name(name), *events)
+            return type(self)(name, key, self._storage, events)
 
     @property
     def name(self) -> str:
@@ -244,6 +297,14 @@ class Study:
     def delta(self) -> float:
         """The allowed probability of error."""
         return self.settings.delta
+
+    @property
+    def outcome(self) -> int | None:
+        """The number of the answer, if somebody has seen the study stop; needs no compiler.
+
+        By what this process has read of the log; `status` reads and computes all anew.
+        """
+        return None if self._ledger.stopped is None else self._ledger.stopped.arm
 
     @overload
     def ask(self, n: None = None, *, worker: str | None = None) -> Trial: ...
@@ -274,20 +335,22 @@ class Study:
         with self._turn:
             _ = self._fold  # nobody has to wait for the lock while this process compiles
         now = time.time()
+        asked: list[Event] = []
         with self._writing() as new:
-            fold = self._fold
+            ledger, fold = self._ledger, self._fold
             if fold.stopped:
-                answer = self.problem.answer_names[fold.answer]
-                raise StoppedError(
-                    f"the study {self._name!r} has stopped: the answer is {answer!r}"
-                )
-            pending = [event.arm for event in self._ledger.pending(now) if event.arm is not None]
-            first = self._ledger.seq + 1
-            asked = [
-                Event(seq, ASKED, now, self._ledger.own_id(seq), arm, worker=worker or _me())
-                for seq, arm in enumerate(fold.suggest(pending, count), first)
-            ]
-            new.extend(asked)
+                new.extend(self._end_event())
+            else:
+                pending = [event.arm for event in ledger.pending(now) if event.arm is not None]
+                arms = fold.suggest(pending, count, columns(ledger.waiting()))
+                asked = [
+                    Event(seq, ASKED, now, ledger.own_id(seq), arm, worker=worker or _me())
+                    for seq, arm in enumerate(arms, ledger.seq + 1)
+                ]
+                new.extend(asked)
+        if fold.stopped:
+            answer = self.problem.answer_names[fold.answer]
+            raise StoppedError(f"the study {self._name!r} has stopped: the answer is {answer!r}")
         trials = [Trial(event.trial, *self._arm(event)) for event in asked]
         return trials[0] if n is None else trials
 
@@ -337,13 +400,24 @@ class Study:
             if asked.trial not in self._ledger.failed:
                 new.append(self._event(FAILED, asked.trial, asked.arm, data=reason, worker=_me()))
 
-    def add(self, arm: int | str, value: float, id: str | None = None) -> str:  # noqa: A002
+    def add(
+        self,
+        arm: int | str,
+        value: float,
+        id: str | None = None,  # noqa: A002
+        *,
+        measured_at: float | None = None,
+    ) -> str:
         """A measurement that was never asked for, such as one from last week.
+
+        The certificate says how many there are, and holds only if they were not picked by their
+        values, and the question was not made up from them.
 
         Args:
             arm: The arm's number or name.
             value: A finite number, within the problem's bounds if it has any.
             id: An id of yours. With it the call may be repeated: the measurement is added once.
+            measured_at: When it was measured, in seconds since 1970, if you know.
 
         Returns:
             The measurement's id.
@@ -355,11 +429,11 @@ class Study:
             StudyError: The id was of another arm before, or is not fit for use.
         """
         ledger = self._ledger
-        number, own_arm = ledger.value(value), ledger.arm(arm)
+        number, own_arm, moment = ledger.value(value), ledger.arm(arm), _moment(measured_at)
         with self._writing() as new:
             trial = ledger.own_id(ledger.seq + 1) if id is None else ledger.foreign_id(id)
             if not ledger.is_told_again(trial, number):
-                new.append(self._event(ADDED, trial, own_arm, number, worker=_me()))
+                new.append(self._event(ADDED, trial, own_arm, number, data=moment, worker=_me()))
             elif ledger.results[trial].arm != own_arm:
                 before = self.problem.arm_names[ledger.results[trial].arm or 0]
                 raise StudyError(f"measurement {trial!r} was of arm {before!r} before")
@@ -378,6 +452,9 @@ class Study:
         with self._turn:
             self._refresh()
             if self._fold.stopped and self._proof is None:
+                # A storage that cannot be written to can still be looked at.
+                with suppress(StorageError), self._writing() as new:
+                    new.extend(self._end_event())
                 self._proof = certificate(self._name, self._ledger, self._fold, self.events())
             return status(self._name, self._ledger, self._fold, time.time(), self._proof)
 
@@ -469,18 +546,30 @@ class Study:
 
     @cached_property
     def _compiled(self) -> "Fold":
-        from furthest.study.fold import Fold
+        from furthest.study.certificate import fold_of
 
-        return Fold(self.settings)
+        return fold_of(self._ledger)
 
     @property
     def _fold(self) -> "Fold":
-        """The state after all results; compiled code is loaded when it is first needed."""
+        """The state after all that counts; compiled code is loaded when it is first needed."""
         fold = self._compiled
-        results = self._ledger.measured[fold.told :]
+        if self._ledger.stopped is not None and fold.outcome is None:
+            # Somebody else saw it end, perhaps a result earlier or later than this process would.
+            del self._compiled
+            fold = self._compiled
+        results = self._ledger.counting[fold.told :]
         if results:
             fold.take(*columns(results))
         return fold
+
+    def _end_event(self) -> list[Event]:
+        """What to write into the log, so that everybody knows that and where the study stopped."""
+        ledger, fold = self._ledger, self._fold
+        if ledger.stopped is not None or ledger.settings.version < ENDS_IN_LOG:
+            return []
+        counted = int(fold.state.evidence.counts.sum())
+        return [self._event(STOPPED, "", fold.answer, data=str(counted), worker=_me())]
 
     def _event(
         self, kind: str, trial: str, arm: int | None, value: float | None = None, **rest: str
@@ -493,7 +582,12 @@ class Study:
 
 
 def _settings(
-    problem: Problem, delta: float, strategy: Strategy | None, seed: int, lease: float
+    problem: Problem,
+    delta: float,
+    strategy: Strategy | None,
+    seed: int,
+    lease: float,
+    order: str,
 ) -> Settings:
     if not isinstance(problem, Problem):
         raise InputError(f"a study needs a furthest.Problem, not {problem!r}")
@@ -510,18 +604,63 @@ def _settings(
         raise InputError(f"the lease must be a positive number of seconds, not {lease!r}")
     if number < 0:
         raise InputError(f"seed must be at least 0, not {seed}")
+    if order not in ORDERS:
+        raise InputError(f"unknown order {order!r}; {nearest_name(str(order), ORDERS)}")
+    return _check(
+        Settings(
+            problem=problem,
+            chosen=strategy,
+            delta=level,
+            seed=number,
+            lease=seconds,
+            tag=secrets.token_hex(2),
+            order=order,
+        )
+    )
+
+
+def _check(settings: Settings) -> Settings:
+    """Bad options of the sampling rule show now, not at the first ask."""
     from furthest.preparation import prepare
 
-    # Bad options of the sampling rule show now, not at the first ask.
-    prepare(strategy, problem.task, [level])
-    return Settings(
-        problem=problem,
-        chosen=strategy,
-        delta=level,
-        seed=number,
-        lease=seconds,
-        tag=secrets.token_hex(2),
+    prepare(settings.strategy, settings.problem.task, [settings.delta])
+    return settings
+
+
+def _plain_options(problem: Problem) -> Problem:
+    """The same arms and answers, each with a value of its own."""
+    rows = {row.tobytes(): arm for arm, row in reversed(list(enumerate(problem.arms + 0.0)))}
+    places = [rows.get(row.tobytes()) for row in problem.answers + 0.0]
+    if None in places:
+        name = problem.answer_names[places.index(None)]
+        raise StudyError(
+            f"the answer {name!r} is none of the arms: without the features nothing that can be "
+            "measured says how good it is"
+        )
+    options = np.eye(len(problem.arms))
+    noise: dict[str, Any] = {"bounds": problem.bounds} if problem.bounds else {}
+    return Problem(
+        options,
+        None if problem.answers is problem.arms else options[places],
+        problem.eps,
+        problem.notion,
+        **(noise or {"sigma": problem.sigma}),
+        arm_names=problem.arm_names,
+        answer_names=problem.answer_names,
     )
+
+
+def _moment(seconds: float | None) -> str:
+    """A moment as the log keeps it; none is an empty text."""
+    if seconds is None:
+        return ""
+    try:
+        moment = float(seconds)
+    except (TypeError, ValueError):
+        moment = math.nan
+    if not math.isfinite(moment):
+        raise InputError(f"a moment must be in seconds since 1970, not {seconds!r}")
+    return repr(moment)
 
 
 def _storage(storage: str | Storage | None) -> Storage:

@@ -12,12 +12,9 @@ from furthest.stopping.contrasts import glr_statistic
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import Score
 from furthest.study.fold import Fold, copied
+from furthest.study.records import ACCEPTED, POSSIBLE, RULED_OUT
 from furthest.task import Task
 from furthest.verbs import judge
-
-PROVEN = "proven"  # within ε of the best
-POSSIBLE = "possible"  # may be within ε of the best
-RULED_OUT = "ruled out"  # worse than the best by more than ε
 
 # Infinite where nothing can be confused; a number in every file all the same.
 MOST = 2.0**20
@@ -47,7 +44,7 @@ def verdicts(fold: Fold) -> list[str]:
 def _verdict(fold: Fold, state: Run, z: int, *, near_best: bool) -> str:
     question = _asked(fold, state, z)
     if near_best and _accepts(*question):
-        return PROVEN
+        return ACCEPTED
     excludes = fold.test.excludes
     return RULED_OUT if excludes is not None and excludes(*question[:3], z) else POSSIBLE
 

@@ -1,0 +1,233 @@
+"""What a guarantee rests on, condition by condition, and what the log says about each.
+
+A theorem is about numbers with certain properties. Whether the numbers of a study have them is
+partly the program's business (`holds`), partly nobody's (`assumed`), and sometimes the log itself
+speaks against it (`in doubt`, `refuted`). The certificate lists all of them.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from furthest.display import count
+from furthest.problem import Problem
+from furthest.residuals import REFUTED as REFUTING_EVIDENCE
+from furthest.residuals import Finding, examine, rounding
+from furthest.study.events import ADDED, AS_ASKED, Event, columns
+from furthest.study.ledger import Ledger
+from furthest.study.records import NOT_PROVEN, PROVEN, PROVEN_IF, Condition
+
+Arms = NDArray[np.int64]
+Values = NDArray[np.float64]
+
+HOLDS = "holds"
+ASSUMED = "assumed"
+IN_DOUBT = "in doubt"
+REFUTED = "refuted"
+
+# With values so many times as large as their noise, 16 digits leave it fewer than six.
+LARGEST_RATIO = 1e10
+
+
+class Base(NamedTuple):
+    """The part of a log that a certificate, or a look at a running study, rests on."""
+
+    ledger: Ledger
+    counted: Sequence[Event]  # results
+    last: int  # number of the last event
+
+
+def base_of(ledger: Ledger, counted: int | None = None) -> Base:
+    """The log up to the event that made the last of so many results count; all of it by default."""
+    if counted is None:
+        return Base(ledger, ledger.counting, ledger.seq)
+    return Base(ledger, ledger.counting[:counted], ledger.counted_by[counted - 1].seq)
+
+
+def failures(base: Base) -> list[Event]:
+    """Trials that were reported as failed."""
+    return [event for event in base.ledger.failed.values() if event.seq <= base.last]
+
+
+def conditions(base: Base) -> tuple[Condition, ...]:
+    """All of them."""
+    problem = base.ledger.settings.problem
+    arms, values = columns(base.counted)
+    found = {each.condition: each for each in examine(problem, arms, values)}
+    return (
+        _linear(problem, found.get("linear")),
+        *_noise(problem, found, base),
+        _digits(problem, arms, values),
+        *_sign(problem),
+        Condition(
+            "independence",
+            "no result depends on the noise of another",
+            ASSUMED,
+            "only who measures can know",
+        ),
+        _order(base),
+        _failures(base),
+        _added(base),
+    )
+
+
+def standing_of(found: Sequence[Condition], *, theorem: bool) -> str:
+    """What a certificate under these conditions is worth."""
+    standings = {each.standing for each in found}
+    if not theorem or REFUTED in standings:
+        return NOT_PROVEN
+    return PROVEN_IF if IN_DOUBT in standings else PROVEN
+
+
+def warnings_of(found: Sequence[Condition]) -> tuple[str, ...]:
+    """What speaks against the guarantee, in words."""
+    return tuple(each.evidence for each in found if each.standing in (IN_DOUBT, REFUTED))
+
+
+def _judged(name: str, needs: str, finding: Finding | None, otherwise: str) -> Condition:
+    """A condition that is tested by the measurements themselves."""
+    if finding is None:
+        return Condition(name, needs, ASSUMED, otherwise)
+    standing = REFUTED if finding.log_e >= REFUTING_EVIDENCE else IN_DOUBT
+    return Condition(name, needs, standing, f"{finding.words}; {finding.advice}")
+
+
+def _linear(problem: Problem, finding: Finding | None) -> Condition:
+    name, needs = "linear", "values are linear in the features"
+    if np.linalg.matrix_rank(problem.task.arms) == len(problem.arms):
+        return Condition(name, needs, HOLDS, "each arm has a value of its own")
+    dropped = "".join(f"; for all arms {each}" for each in problem.dropped)
+    return _judged(name, needs, finding, f"the measurements do not contradict it{dropped}")
+
+
+def _noise(problem: Problem, found: dict[str, Finding], base: Base) -> list[Condition]:
+    fine = "the measurements do not contradict it"
+    if problem.bounds is not None:
+        low, high = problem.bounds
+        inside = f"rewards are within [{low:g}, {high:g}]"
+        return [Condition("noise", inside, HOLDS, "others were refused")]
+    if problem.sigma is not None:
+        needs = f"the noise is sub-Gaussian with σ = {problem.sigma:g}"
+        return [_judged("noise", needs, found.get("noise level"), fine)]
+    gaussian = _judged("Gaussian", "the noise is Gaussian", found.get("Gaussian"), fine)
+    grid = rounding(problem, *columns(base.counted))
+    if gaussian.standing == ASSUMED and grid is not None:
+        gaussian = Condition(
+            "Gaussian",
+            f"rounding to multiples of {grid:.3g} does not matter",
+            IN_DOUBT,
+            f"the results look rounded to multiples of {grid:.3g}, which is little against their "
+            "spread; but Gaussian noise has no steps",
+        )
+    equal = "the noise has one and the same σ for all arms"
+    return [gaussian, _judged("equal noise", equal, found.get("equal noise"), fine)]
+
+
+def _digits(problem: Problem, arms: Arms, values: Values) -> Condition:
+    """Whether double precision can carry the values and their noise at once."""
+    name, needs = "arithmetic", "16 digits are enough for the values and their noise"
+    scale = _spread(arms, values) if problem.sigma is None else problem.sigma
+    size = float(np.abs(values).max(initial=0.0))
+    if problem.offset is not None and len(values):
+        size = float(np.ptp(values))  # what all share is taken away before anything is computed
+    if size <= LARGEST_RATIO * scale:
+        return Condition(name, needs, HOLDS, "values were refused that would be too large")
+    return Condition(
+        name,
+        needs,
+        REFUTED,
+        f"the values are up to {size / scale:.1g} times as large as their spread; measure in "
+        "another unit, or take away what all results have in common",
+    )
+
+
+def _spread(arms: Arms, values: Values) -> float:
+    """Standard deviation within the arms; infinite where nothing tells."""
+    counts = np.bincount(arms)
+    means = np.bincount(arms, values) / np.maximum(counts, 1)
+    freedom = len(values) - int((counts > 0).sum())
+    squares = float(((values - means[arms]) ** 2).sum())
+    return math.sqrt(squares / freedom) if freedom and squares else math.inf
+
+
+def _sign(problem: Problem) -> list[Condition]:
+    if problem.notion == "additive" or problem.eps == 0:
+        return []
+    return [
+        Condition(
+            "sign", "the best value is positive", ASSUMED, "a share of the best means nothing else"
+        )
+    ]
+
+
+def _order(base: Base) -> Condition:
+    ledger = base.ledger
+    name, needs = "order", "when a result comes has nothing to do with its value"
+    late = sum(event.trial in ledger.overdue for event in base.counted)
+    if late:
+        return Condition(
+            name,
+            needs,
+            IN_DOUBT,
+            f"{count(late, 'result')} came after the lease, and counted when told: if what takes "
+            "long has other values, the guarantee is void",
+        )
+    if ledger.settings.order == AS_ASKED:
+        return Condition(name, needs, HOLDS, "results count in the order in which they were asked")
+    overtaken = sum(event.trial in ledger.overtaken for event in base.counted)
+    if overtaken:
+        return Condition(
+            name,
+            needs,
+            IN_DOUBT,
+            f"results count in the order in which they were told, and {overtaken:,} came before "
+            "one that was asked earlier: if that depends on the values, the guarantee is void",
+        )
+    return Condition(name, needs, HOLDS, "results were told in the order in which they were asked")
+
+
+def _failures(base: Base) -> Condition:
+    name, needs = "failures", "whether a measurement fails has nothing to do with its value"
+    counted = {event.trial for event in base.counted}
+    lost = sum(
+        event.seq <= base.last and trial not in counted
+        for trial, event in base.ledger.overdue.items()
+    )
+    failed = len(failures(base))
+    if not failed and not lost:
+        return Condition(name, needs, HOLDS, "none failed")
+    parts = [f"{count(failed, 'measurement')} failed"] if failed else []
+    parts += [f"{count(lost, 'result')} never came"] if lost else []
+    return Condition(
+        name,
+        needs,
+        IN_DOUBT,
+        f"{' and '.join(parts)}: if that depends on the reward, the guarantee is void",
+    )
+
+
+def _added(base: Base) -> Condition:
+    name = "added results"
+    needs = "added results were not picked by their values, and the question not made from them"
+    added = [event for event in base.counted if event.kind == ADDED]
+    if not added:
+        origin = base.ledger.settings.origin
+        heirs = f"; it continues the study {origin}" if origin else ""
+        return Condition(name, needs, HOLDS, f"all results were asked for{heirs}")
+    created = base.ledger.created.at
+    old = sum(bool(event.data) and float(event.data) < created for event in added)
+    undated = sum(not event.data for event in added)
+    ages = [f"{old:,} older than the study"] if old else []
+    ages += [f"{undated:,} of unknown age"] if undated else []
+    aside = f" ({', '.join(ages)})" if ages else ""
+    return Condition(
+        name,
+        needs,
+        IN_DOUBT,
+        f"{count(len(added), 'result')} of {len(base.counted):,} were added, not asked for{aside}: "
+        "if they were picked by their values, or the options or ε were chosen after looking at "
+        "them, the guarantee is void",
+    )
