@@ -24,6 +24,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from furthest.residuals.repeats import Repeats as Repeats
+from furthest.residuals.repeats import rounding as rounding
+
 if TYPE_CHECKING:
     from furthest.problem import Problem
 
