@@ -52,10 +52,12 @@ def test_what_it_holds(stopped):
     assert sum(data["pulls"]) == data["measurements"] <= len(stopped.history())
     assert data["failed"] == 1
     assert any("depends on the reward" in text for text in data["warnings"])
+    assert data["guarantee"].startswith("if whether a measurement fails has nothing to do with")
     assert data["answer"] in data["contenders"]
     assert [each["answer"] for each in data["verdicts"]] == [0, 1, 2, 3]
     assert data["delta"] == 0.1
-    assert data["proven"] is True
+    assert data["standing"] == "proven if"
+    assert data["proven"] is False
     events = stopped.events()[: data["log_events"]]
     assert digest(events) == data["log_digest"]
     assert events[-1].at == data["stopped_at"]
@@ -80,7 +82,7 @@ def test_the_guarantee_in_words():
     )
     assert "noise Gaussian with σ = 1" in guarantee(question(unit, STRATEGIES["theory"]), "B")
     assert guarantee(question(unit, ft.Strategy(threshold="paper")), "B").startswith(
-        "none: heuristic"
+        "not proven: heuristic"
     )
 
 
@@ -180,7 +182,7 @@ def test_statistic_and_threshold_agree_with_the_test(name):
         found = score(fold, fold.answer)
         assert (found.statistic >= found.threshold) == fold.stopped, (i, found)
         if fold.stopped:
-            assert verdicts(fold)[fold.answer] == "proven"
+            assert verdicts(fold)[fold.answer] == "accepted"
             break
     assert fold.stopped
 
@@ -203,7 +205,7 @@ def test_verdicts_are_true(name, sigma):
         found = verdicts(fold)
         seen.update(found)
         wrong += any(
-            (verdict == "proven" and not near) or (verdict == "ruled out" and near)
+            (verdict == "accepted" and not near) or (verdict == "ruled out" and near)
             for verdict, near in zip(found, near_best, strict=True)
         )
     assert wrong < 40

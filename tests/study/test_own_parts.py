@@ -130,7 +130,7 @@ def test_a_live_study_finds_it_again(parts, sqlite_url):
     proof = again.certificate()
     assert proof.proven == strategy.guarantee.proven
     if not proof.proven:
-        assert proof.guarantee.startswith("none: ")
+        assert proof.guarantee.startswith("not proven: ")
 
 
 def test_a_test_without_a_score_says_when_it_accepts(sqlite_url):

@@ -55,20 +55,13 @@ def test_what_is_written_is_read_back_exactly(storage):
     assert all(isinstance(event, Event) for event in storage.read(key))
 
 
-def test_a_log_is_resumed_without_its_answered_asks(storage):
-    key = storage.create("a", CREATED)
+def test_a_log_can_begin_with_many_events(storage):
     asks = [Event(seq, "asked", 1.0, f"t-{seq}", 0, worker="me") for seq in range(2, 7)]
-    rest = [
-        Event(7, "told", 2.0, "t-4", 0, 0.5),
-        Event(8, "failed", 2.0, "t-2", 0, data="broke"),
-        Event(9, "added", 2.0, "mine", 0, 0.25),
-    ]
-    with storage.writing(key) as log:
-        log.append([*asks, *rest])
-    assert storage.resume(key) == [CREATED, asks[1], asks[3], asks[4], *rest]
+    key = storage.create("a", CREATED, *asks)
+    assert storage.read(key) == [CREATED, *asks]
     storage.delete(key)
     with pytest.raises(UnknownStudyError, match="deleted"):
-        storage.resume(key)
+        storage.read(key)
 
 
 def test_another_connection_sees_what_is_committed_and_nothing_else(storage, url):

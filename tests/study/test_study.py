@@ -238,7 +238,7 @@ def test_after_the_end_results_go_to_the_log_and_nothing_changes(url):
     assert after.certificate == before
     assert after.answer == before.answer
     assert after.statistic == before.statistic
-    assert after.measurements == before.measurements + 3
+    assert (after.measurements, after.surplus) == (before.measurements, 3)
     assert ft.Study.load("a", url).certificate() == before
     study.close()
 
@@ -465,4 +465,4 @@ def test_a_model_that_does_not_fit_is_noticed(sqlite_url):
     rng = np.random.default_rng(0)
     for arm in [0, 1, 2] * 10:
         study.add(arm, (1.0, 1.0, 0.0)[arm] + 0.1 * rng.standard_normal())
-    assert len(study.status().warnings) == 1
+    assert any("features do not explain" in text for text in study.status().warnings)

@@ -166,14 +166,14 @@ def _sign(problem: Problem) -> list[Condition]:
 def _order(base: Base) -> Condition:
     ledger = base.ledger
     name, needs = "order", "when a result comes has nothing to do with its value"
-    late = sum(event.trial in ledger.overdue for event in base.counted)
+    late = sum(event.trial in ledger.given_up for event in base.counted)
     if late:
         return Condition(
             name,
             needs,
             IN_DOUBT,
-            f"{count(late, 'result')} came after the lease, and counted when told: if what takes "
-            "long has other values, the guarantee is void",
+            f"{count(late, 'result')} came when no longer waited for, and counted when told: if "
+            "what takes long has other values, the guarantee is void",
         )
     if ledger.settings.order == AS_ASKED:
         return Condition(name, needs, HOLDS, "results count in the order in which they were asked")
@@ -194,7 +194,7 @@ def _failures(base: Base) -> Condition:
     counted = {event.trial for event in base.counted}
     lost = sum(
         event.seq <= base.last and trial not in counted
-        for trial, event in base.ledger.overdue.items()
+        for trial, event in base.ledger.given_up.items()
     )
     failed = len(failures(base))
     if not failed and not lost:
@@ -227,7 +227,7 @@ def _added(base: Base) -> Condition:
         name,
         needs,
         IN_DOUBT,
-        f"{count(len(added), 'result')} of {len(base.counted):,} were added, not asked for{aside}: "
+        f"of {len(base.counted):,} results {len(added):,} were added, not asked for{aside}: "
         "if they were picked by their values, or the options or ε were chosen after looking at "
         "them, the guarantee is void",
     )

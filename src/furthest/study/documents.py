@@ -22,7 +22,7 @@ def asked(trials: Sequence[Trial]) -> list[Document]:
     return [trial._asdict() for trial in trials]
 
 
-def shown(study: Study, *, foresight: bool = False) -> Document:
+def shown(study: Study, *, foresight: bool = True) -> Document:
     """Where a study stands: `furthest study show --json`."""
     data = study.status().to_dict()
     data["trials"] = [_trial(each) for each in study.pending()]

@@ -4,8 +4,8 @@ What the log says is checked here before anything is written, so that a refusal 
 
 Results *count* in the order in which they were asked for: one waits while another that was asked
 for earlier is still out. So it does not matter whether the time that a result takes depends on its
-value (docs/decisions/0013). Only a trial that is out for longer than its lease is not waited for;
-its result, should there be one, counts when it is told. What was never asked for counts at once.
+value (docs/decisions/0013). A trial that is out for too long is given up; its result, should there
+be one, counts when it is told, and the certificate says so. What nobody asked for counts at once.
 """
 
 from collections import deque
@@ -37,6 +37,10 @@ from furthest.study.events import (
 
 RESULTS = (TOLD, ADDED)
 
+# A trial is given up after its lease, or when so many results per trial that is out wait for it:
+# a worker that died must not keep the others measuring for nothing.
+PATIENCE = 10
+
 # In units of σ: beyond this double precision has too few digits left for the noise.
 LARGEST = 1e9
 
@@ -62,10 +66,11 @@ class Ledger:
         self.open: dict[str, Event] = {}  # asked, neither told nor failed
         self.counting: list[Event] = []  # results in the order in which they count
         self.counted_by: list[Event] = []  # for each of them the event that made it count
-        self.overdue: dict[str, Event] = {}  # trials not waited for any more, since this event
+        self.given_up: dict[str, Event] = {}  # trials not waited for any more, since this event
         self.overtaken: set[str] = set()  # told before an earlier ask was, and counted so
         self.stopped: Event | None = None
         self._queue: deque[Event] = deque()  # asks whose results have not counted yet
+        self._held = 0  # results that do not count yet
         self._now = created.at
 
     def apply(self, events: Iterable[Event]) -> None:
@@ -96,8 +101,9 @@ class Ledger:
         self.results[trial] = event
         self.measured.append(event)
         asked = self.open.pop(trial, None)
-        if asked is not None and trial not in self.overdue:
+        if asked is not None and trial not in self.given_up:
             if self.settings.order == AS_ASKED:
+                self._held += 1
                 return  # it counts in its turn
             earliest = next(iter(self.open.values()), asked)
             if earliest.seq < asked.seq:
@@ -110,10 +116,12 @@ class Ledger:
             asked = self._queue[0]
             if asked.trial in self.results:
                 self._count(self.results[asked.trial], event)
+                self._held -= 1
             elif asked.trial not in self.failed:
-                if asked.at + self.settings.lease >= self._now:
+                in_time = asked.at + self.settings.lease >= self._now
+                if in_time and self._held <= PATIENCE * len(self.open):
                     return
-                self.overdue[asked.trial] = event
+                self.given_up[asked.trial] = event
             self._queue.popleft()
 
     def _count(self, result: Event, event: Event) -> None:
