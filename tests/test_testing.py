@@ -38,6 +38,7 @@ def bad_rule(choose, weights=(0.5, 0.5)):
         (bad_rule(lambda *_: 0, (0.5, 0.6)), "sum to"),
         (bad_rule(lambda *_: 0, (1.5, -0.5)), "negative"),
         (bad_rule(lambda *_: int(np.random.default_rng().integers(2))), "two different runs"),
+        (bad_rule(lambda _, __, evidence, ___: int(evidence.values[0] > 5)), "unit of the rewards"),
     ],
 )
 def test_a_bad_rule_is_noticed(rule, words):

@@ -40,12 +40,15 @@ class Run(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where measurements come from: a simulation, or a log in its own order."""
+    """Where measurements come from: a simulation, or a log in its own order.
 
-    means: Vector  # (K,) ⟨μ, a⟩/σ of every arm; none for a log
+    All in units of σ where it is known, else in a unit of their own.
+    """
+
+    means: Vector  # (K,) ⟨μ, a⟩ of every arm; none for a log
     noise: float  # standard deviation of the simulated noise, 1 where σ is known
     arms: Counts  # (n,) none for a simulation
-    rewards: Vector  # (n,) in units of σ
+    rewards: Vector  # (n,)
 
 
 def simulated(means: Vector, noise: float = 1.0) -> Source:
@@ -59,7 +62,7 @@ def told(arms: Counts, rewards: Vector) -> Source:
 
 
 def record(task: Task, run: Run, arm: int, reward: float) -> None:
-    """Take in one measurement (reward in units of σ)."""
+    """Take in one measurement."""
     take_in(task, run.evidence, arm, reward)
     observe(run.stopping.test, task, run.evidence, arm, reward)
 
@@ -130,7 +133,11 @@ def advance(
             arm, reward = source.arms[taken], source.rewards[taken]
         else:
             break
+        precision = run.evidence.precision[0]
         record(task, run, arm, reward)
+        if not proving:
+            # Imagined measurements agree with the estimate too well to tell of the noise.
+            run.evidence.precision[0] = precision
         progress[Progress.NEXT] = decide(task, run, rng, proving)
         taken += 1
     return taken

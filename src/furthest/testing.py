@@ -30,6 +30,8 @@ from furthest.stopping.test import StoppingTest
 from furthest.strategy import Strategy
 
 ROUNDS_CHECKED = 120
+# Another unit of measurement; a power of two, so that it changes no digit.
+OTHER_UNIT = 1024.0
 
 
 def _instance(name: str, arms: Any, mu: Any, answers: Any = None, **question: Any) -> Instance:
@@ -72,6 +74,7 @@ def check_rule(
     try:
         check_rounds(strategy, instance)
         check_reproducible(strategy, instance)
+        check_unit(strategy, instance)
     except StrategyError as error:
         raise AssertionError(str(error)) from error
 
@@ -118,6 +121,15 @@ def check_reproducible(strategy: Strategy, instance: Instance) -> None:
         assert (first == _trajectory(stepwise, instance)).all(), (
             "compiled and interpreted runs make different decisions"
         )
+
+
+def check_unit(strategy: Strategy, instance: Instance) -> None:
+    """Where σ is unknown, noise, μ and ε in another unit lead to the very same arms and stop."""
+    ours, others = (_decisions(strategy, instance, unit) for unit in (1.0, OTHER_UNIT))
+    assert ours == others, (
+        "σ is unknown, and the decisions depend on the unit of the rewards: where the rule uses "
+        "values in units of σ, it must multiply them by evidence.precision[0]"
+    )
 
 
 def check_stops(
@@ -171,6 +183,21 @@ def _trajectory(strategy: Strategy, instance: Instance) -> NDArray[np.int64]:
             for rounds in (ROUNDS_CHECKED // 3, 2 * ROUNDS_CHECKED // 3, ROUNDS_CHECKED)
         ]
     )
+
+
+def _decisions(strategy: Strategy, instance: Instance, unit: float) -> list[int]:
+    """The arms of one run with σ unknown, and −1 where it stops; 1 has this length in the unit."""
+    asked = instance.problem
+    eps = asked.eps * unit if asked.notion == "additive" else asked.eps
+    problem = replace(asked, eps=eps, sigma=None, bounds=None)
+    task, truth = problem.task, problem.whiten(unit * instance.truth)
+    prepared = prepare(strategy, task, [0.1], truth)
+    run, source = prepared.start(), engine.simulated(task.arms @ truth, unit)
+    rng, decided = np.random.default_rng(0), []
+    for t in range(1, ROUNDS_CHECKED + 1):
+        prepared.advance(task, run, source, rng, rng, t, True)
+        decided.append(int(run.stopping.progress[Progress.NEXT]))
+    return decided
 
 
 def _parts(state: Any) -> Iterator[Any]:

@@ -93,7 +93,7 @@ def no_evidence(task: Task) -> Evidence:
 
 @inlined
 def take_in(task: Task, evidence: Evidence, arm: int, reward: float) -> None:
-    """Take in one measurement (reward in units of σ)."""
+    """Take in one measurement."""
     clock = evidence.clock
     clock[Clock.ROUNDS] += 1
     evidence.counts[arm] += 1

@@ -1,7 +1,7 @@
 """The game of LεBAI, LinGame and DKM: arms against the closest alternative to an answer.
 
 A learner over arms plays weights w; nature answers with the alternative λ that is closest in the
-metric V_w; arm a then gains (⟨μ − λ, a⟩)², made optimistic since μ is only estimated.
+metric V_w; arm a then gains (⟨μ − λ, a⟩/σ)², made optimistic since μ is only estimated.
 Degenne, Koolen & Ménard (2019); Degenne, Ménard, Shang & Valko (2020); Jourdan & Degenne (2022).
 """
 
@@ -57,7 +57,10 @@ def nature(task: Task) -> Nature:
 def closest_alternative(
     player: Nature, task: Task, evidence: Evidence, answer: int, weights: Vector
 ) -> float:
-    """μ − λ as scale · direction, for λ the closest alternative to the answer at V_w."""
+    """(μ − λ)/σ as scale · direction, for λ the closest alternative to the answer at V_w.
+
+    0 while σ cannot be estimated: then slack alone decides what is gained.
+    """
     factor, columns, direction = player.factor, player.columns, player.direction
     weighted_information(task.outer, weights, player.packed, factor)
     if not cholesky(factor):
@@ -76,7 +79,7 @@ def closest_alternative(
     for i in range(direction.shape[0]):
         direction[i] = columns[i, answer] - task.c * columns[i, x]
     solve_lower_transposed(factor, direction)
-    return margin(task, evidence.values, answer, x) / evidence.norms[x]
+    return margin(task, evidence.values, answer, x) / evidence.norms[x] * evidence.precision[0]
 
 
 @kernel
@@ -90,7 +93,7 @@ def optimistic_gains(
     cap: float,
     out: Vector,
 ) -> None:
-    """U_a = min{(|⟨μ − λ, a⟩| + √c_a)², cap}, μ − λ = scale · direction.
+    """U_a = min{(|⟨μ − λ, a⟩|/σ + √c_a)², cap}, (μ − λ)/σ = scale · direction.
 
     The slack is c_a = min{bonus · width_a, most}.
     """

@@ -21,17 +21,17 @@ Mask = NDArray[np.bool_]
 def rival(task: Task, evidence: Evidence, z: int, width: float) -> tuple[int, float]:
     """(x, gap): the answer that may still beat z by most, and by how much.
 
-    gap = max over x ≠ z of ⟨μ_t, x − z⟩ + ‖x − z‖_{V⁻¹} √width (Xu, Honda & Sugiyama 2018).
-    LinGapE stops at gap ≤ ε; for z greedy and the additive notion that is GLR(z) ≥ width. Without
-    any x that differs from z, x = −1.
+    gap = max over x ≠ z of ⟨μ_t, x − z⟩/σ + ‖x − z‖_{V⁻¹} √width (Xu, Honda & Sugiyama 2018).
+    LinGapE stops at gap ≤ ε/σ; for z greedy and the additive notion that is GLR(z) ≥ width. Without
+    any x that differs from z, x = −1; while σ cannot be estimated, x is the least known.
     """
-    norms, values = evidence.norms, evidence.values
+    norms, values, precision = evidence.norms, evidence.values, evidence.precision[0]
     floor = SAME * contrast_norms(task.answer_columns, evidence.projected, z, 1.0, norms)
     where, gap = -1, -math.inf
     for x in range(norms.shape[0]):
         if x == z or not norms[x] > floor:
             continue
-        optimism = values[x] - values[z] + math.sqrt(norms[x] * width)
+        optimism = precision * (values[x] - values[z]) + math.sqrt(norms[x] * width)
         if where < 0 or optimism > gap + TIE * abs(gap):
             where, gap = x, optimism
     return where, gap
@@ -41,17 +41,17 @@ def rival(task: Task, evidence: Evidence, z: int, width: float) -> tuple[int, fl
 def eliminate(task: Task, evidence: Evidence, width: float, active: Mask) -> int:
     """Mark the answers that no other one beats for certain; returns how many there are.
 
-    i is beaten if some j has ⟨μ_t, j − i⟩ ≥ ‖j − i‖_{V⁻¹} √width (Soare, Lazaric & Munos 2014). Of
-    equal answers only the first can be active.
+    i is beaten if some j has ⟨μ_t, j − i⟩/σ ≥ ‖j − i‖_{V⁻¹} √width (Soare, Lazaric & Munos 2014).
+    Of equal answers only the first can be active.
     """
-    norms, values = evidence.norms, evidence.values
+    norms, values, precision = evidence.norms, evidence.values, evidence.precision[0]
     survivors = 0
     for i in range(norms.shape[0]):
         floor = SAME * contrast_norms(task.answer_columns, evidence.projected, i, 1.0, norms)
         active[i] = True
         for j in range(norms.shape[0]):
             if norms[j] > floor:
-                if values[j] - values[i] >= math.sqrt(norms[j] * width):
+                if precision * (values[j] - values[i]) >= math.sqrt(norms[j] * width):
                     active[i] = False
             elif j < i:
                 active[i] = False

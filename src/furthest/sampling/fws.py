@@ -1,7 +1,7 @@
 """FWS: one Frank–Wolfe step per round on the smoothed objective of the lower bound.
 
 Wang, Tzeng & Proutière (2021), "Fast Pure Exploration via Frank-Wolfe", algorithm 1 (FWS). With
-f_x(w) = n_x²/(2‖z − c·x‖²_{V_w⁻¹}) the optimal proportions maximise F(w) = min_x f_x(w), which is
+f_x(w) = n_x²/(2σ²‖z − c·x‖²_{V_w⁻¹}) the optimal proportions maximise F(w) = min_x f_x(w), which is
 not smooth. A step therefore looks at all half-spaces x that are nearly the closest,
 
     z_t = argmax over z in the simplex of min over {x : f_x(w) < F(w) + r_t} of ⟨z − w, ∇f_x(w)⟩,
@@ -144,7 +144,10 @@ def _frank_wolfe(rule: Fws, task: Task, evidence: Evidence, this_round: int) -> 
 
 @inlined
 def _distances(rule: Fws, task: Task, evidence: Evidence, answer: int) -> float:
-    """Squared distance of every half-space in the metric V_W, and the least of them."""
+    """Squared distance of every half-space in the metric V_W/σ², and the least of them.
+
+    0 while σ cannot be estimated, or V_W is singular: no objective.
+    """
     weighted_information(task.outer, rule.cumulative, rule.packed, rule.factor)
     if not cholesky(rule.factor):
         return 0.0
@@ -157,7 +160,7 @@ def _distances(rule: Fws, task: Task, evidence: Evidence, answer: int) -> float:
         rule.distances[x] = math.inf
         if x == answer or not norms[x] > floor:
             continue
-        n = max(margin(task, evidence.values, answer, x), 0.0)
+        n = max(margin(task, evidence.values, answer, x), 0.0) * evidence.precision[0]
         rule.distances[x] = n * n / norms[x]
         lowest = min(lowest, rule.distances[x])
     return lowest
@@ -165,12 +168,12 @@ def _distances(rule: Fws, task: Task, evidence: Evidence, answer: int) -> float:
 
 @inlined
 def _gradient(rule: Fws, task: Task, evidence: Evidence, answer: int, x: int, out: Vector) -> None:
-    """out_a = 2 ∂f_x/∂w_a = ⟨μ − λ, a⟩², λ the closest point of the half-space x in V_W."""
+    """out_a = 2 ∂f_x/∂w_a = ⟨μ − λ, a⟩²/σ², λ the closest point of the half-space x in V_W."""
     direction = rule.direction
     for i in range(direction.shape[0]):
         direction[i] = rule.columns[i, answer] - task.c * rule.columns[i, x]
     solve_lower_transposed(rule.factor, direction)
-    scale = margin(task, evidence.values, answer, x) / evidence.norms[x]
+    scale = margin(task, evidence.values, answer, x) / evidence.norms[x] * evidence.precision[0]
     arms = task.arm_columns.shape[1]
     combine(direction, task.arm_columns, out[:arms])
     for a in range(arms):

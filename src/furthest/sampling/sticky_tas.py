@@ -3,7 +3,7 @@
 Degenne & Koolen (2019), "Pure Exploration with Multiple Correct Answers", Sticky Track-and-Stop.
 Where several answers are furthest, w_F(μ_t) jumps between their allocations for ever, and the
 average is good for none. So the rule takes the furthest answers of all μ' in a small confidence
-region, ½‖μ' − μ_t‖²_{V_t} ≤ ln f(t), and tracks the optimal proportions, at μ_t, of the first of
+region, ½‖μ' − μ_t‖²_{V_t} ≤ σ² ln f(t), and tracks the optimal proportions, at μ_t, of the first of
 them in a fixed order: once the region is small, always of the same.
 
 The union over the region cannot be computed; here it is taken over the estimate and points on the
@@ -42,7 +42,7 @@ class StickyTas(NamedTuple):
     oracles: Oracle  # one per point
     gap: float  # relative gap to which the proportions are solved
     power: float
-    directions: Matrix  # (P, d) u of the points μ_t + √(2 ln f(t)) L⁻ᵀu: unit vectors, the first 0
+    directions: Matrix  # (P, d) u of the points μ_t + σ√(2 ln f(t)) L⁻ᵀu: unit vectors, the first 0
     rank: Counts  # (Z,) place of each answer in the fixed order
     cumulative: Vector  # (K,) W, the sum of all proportions
     found: Counts  # (2,) the answer of this round, and the point where it was found
@@ -106,7 +106,7 @@ def _follow_first_answer(rule: StickyTas, task: Task, evidence: Evidence) -> Non
     arms = rule.cumulative.shape[0]
     answer = _first_answer(rule, task, evidence)
     oracle = one_of(rule.oracles, 0)
-    solved = design_of(oracle, task, evidence.values, answer, rule.gap)
+    solved = answer >= 0 and design_of(oracle, task, evidence.values, answer, rule.gap)
     for a in range(arms):
         # Where the answer is wrong at μ_t itself, all proportions are equally good.
         rule.cumulative[a] += oracle.weights[answer, a] if solved else 1.0 / arms
@@ -114,16 +114,17 @@ def _follow_first_answer(rule: StickyTas, task: Task, evidence: Evidence) -> Non
 
 @inlined
 def _first_answer(rule: StickyTas, task: Task, evidence: Evidence) -> int:
-    """The first, in the fixed order, of the points' furthest answers.
+    """The first, in the fixed order, of the points' furthest answers; −1 without a region.
 
     Begins where the answer of the last round was found: a point is passed over if no answer before
     the best so far can be furthest there, which mostly leaves one point to be solved.
     """
     found, values, offset = rule.found, rule.values, rule.offset
-    points = rule.directions.shape[0]
-    radius = math.sqrt(2.0 * rule.power * math.log(evidence.clock[Clock.ROUNDS]))
+    points, precision = rule.directions.shape[0], evidence.precision[0]
     copy(evidence.matrix, rule.factor)
-    cholesky(rule.factor)
+    if not precision > 0.0 or not cholesky(rule.factor):
+        return -1
+    radius = math.sqrt(2.0 * rule.power * math.log(evidence.clock[Clock.ROUNDS])) / precision
     first, begin = -1, found[1]
     for i in range(points):
         point = (begin + i) % points
