@@ -11,7 +11,7 @@ from furthest.problem import Problem
 from strategies import problems
 
 FORMATS = sorted(files.FORMATS)
-SAME_FIELDS = ("eps", "notion", "sigma", "arm_names", "answer_names")
+SAME_FIELDS = ("eps", "notion", "sigma", "bounds", "arm_names", "answer_names", "feature_names")
 
 # Any name that fits on one line.
 names = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1, max_size=8)
@@ -26,10 +26,12 @@ def assert_same(one, other):
         assert getattr(one, name) == getattr(other, name), name
 
 
-def renamed(problem, some_names, own_answers):
+def renamed(problem, some_names, own_answers, feature_names=None):
     """The same problem with names, and with answers of its own or with the arms as answers."""
     count = len(problem.arms)
     options = {"eps": 0.1, "notion": problem.notion, "sigma": problem.sigma}
+    if feature_names:
+        options["feature_names"] = feature_names[: problem.arms.shape[1]]
     if not own_answers and count > 1:
         return Problem(problem.arms, arm_names=some_names[:count], **options)
     return Problem(
@@ -46,11 +48,14 @@ def renamed(problem, some_names, own_answers):
     problem=problems(),
     some_names=st.lists(names, min_size=7, max_size=7, unique=True),
     own_answers=st.booleans(),
+    features=st.none() | st.lists(names, min_size=4, max_size=4, unique=True),
 )
-@example(problem=Problem(np.eye(2)), some_names=ODD, own_answers=False)
-@example(problem=Problem(np.eye(2)), some_names=ODD, own_answers=True)
-def test_round_trip(suffix, problem, some_names, own_answers, tmp_path_factory):
-    problem = renamed(problem, some_names, own_answers)
+@example(problem=Problem(np.eye(2)), some_names=ODD, own_answers=False, features=None)
+@example(problem=Problem(np.eye(2)), some_names=ODD, own_answers=True, features=["#1", "c,d"])
+@example(problem=Problem(np.eye(2)), some_names=ODD, own_answers=True, features=["name", "role"])
+@example(problem=Problem(np.eye(2)), some_names=ODD, own_answers=True, features=["x1", "x0"])
+def test_round_trip(suffix, problem, some_names, own_answers, features, tmp_path_factory):
+    problem = renamed(problem, some_names, own_answers, features)
     path = tmp_path_factory.mktemp("files") / f"problem{suffix}"
     mu = np.arange(problem.arms.shape[1]) / 3
     files.write_problem(problem, path, mu)
@@ -121,10 +126,46 @@ def test_csv_by_hand(tmp_path):
     assert problem.answer_names == ("B", "C")
     assert problem.answers.tolist() == [[0, 1], [0.5, 0.5]]
     assert (problem.eps, problem.notion) == (0.1, "multiplicative")
+    assert problem.feature_names == ("price", "speed")
     path.write_text("x,y\n1,0\n0,1\n")
     plain = files.read_problem(path)
     assert plain.arm_names == ("row 1", "row 2")
     assert plain.answers is plain.arms
+
+
+def test_csv_is_a_table(tmp_path):
+    path = tmp_path / "p.csv"
+    rows = "name,colour,cost\nA,red,1\nB,green,2\nC,red,4\nD,green,9\n"
+    path.write_text(rows)
+    problem = files.read_problem(path)
+    assert problem.feature_names == ("intercept", "colour=green", "cost")
+    assert problem.arms.tolist() == [[1, 0, 1], [1, 1, 2], [1, 0, 4], [1, 1, 9]]
+    path.write_text("# intercept = false\n" + rows)
+    assert files.read_problem(path).feature_names == ("colour=red", "colour=green", "cost")
+    path.write_text("cost,size\n1,2\n2,0\n3,1\n")
+    assert files.read_problem(path).feature_names == ("intercept", "cost", "size")
+    # The features of what can be measured add up to 1: an intercept would be one too many.
+    path.write_text("role,x,y\narm,1,0\narm,0,1\nboth,0.5,0.5\nanswer,1,1\n")
+    assert files.read_problem(path).feature_names == ("x", "y")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_what_a_table_became_is_read_back(suffix, tmp_path):
+    table = {"colour": ["red", "green", "red"], "cost": [1, 2, 4], "intercept": [1, 1, 1]}
+    problem = Problem.from_table(table, bounds=(0, 1))
+    files.write_problem(problem, tmp_path / f"p{suffix}")
+    assert_same(problem, files.read_problem(tmp_path / f"p{suffix}"))
+
+
+@pytest.mark.parametrize("sigma", [3.0, "3", "unknown"])
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_bounds_are_not_dropped_for_a_sigma(suffix, sigma, tmp_path):
+    path = tmp_path / f"p{suffix}"
+    files.write_problem(Problem(np.eye(2), bounds=(0, 1)), path)
+    with pytest.raises(errors.SigmaError, match="give one of them"):
+        files.find_instance(str(path), sigma=sigma)
+    assert files.find_instance(str(path), sigma="0.5").problem.bounds == (0, 1)
+    assert files.find_instance(str(path)).problem.bounds == (0, 1)
 
 
 def test_given_settings_override_the_file(tmp_path):
@@ -156,6 +197,9 @@ BAD_FILES = [
     ("p.toml", ARMS + "eps = [0.1]", errors.EpsilonError, "number"),
     ("p.toml", ARMS + "notion = 1", errors.ProblemError, "notion"),
     ("p.toml", ARMS + "notion = ['additive']", errors.ProblemError, "notion"),
+    ("p.toml", ARMS + "sigma = 3\nbounds = [0, 1]", errors.SigmaError, "give one of them"),
+    ("p.toml", ARMS + "feature_names = ['a']", errors.ShapeError, "2 feature names"),
+    ("p.toml", ARMS + "intercept = true", errors.FileError, "unknown entry 'intercept'"),
     ("p.toml", "arms = 'ab'", errors.ShapeError, "arms"),
     ("p.toml", "arms = [[1, 'a'], [0, 1]]", errors.ShapeError, "arms"),
     ("p.csv", "", errors.FileError, "no rows"),
@@ -163,6 +207,10 @@ BAD_FILES = [
     ("p.csv", "name,role\na,arm\nb,arm\n", errors.InputError, "p.csv|arms"),
     ("p.csv", "x,y\n1,a\n0,1\n", errors.FileError, "row 1, column 'y': 'a'"),
     ("p.csv", "x,y\n1,0\n0\n", errors.FileError, "row 2, column 'y'"),
+    ("p.csv", "x,y\n1,0\n0,nan\n", errors.FileError, "row 2, column 'y': there is no value"),
+    ("p.csv", "x,y\n1,a\n0,\n", errors.FileError, "row 2, column 'y': there is no value"),
+    ("p.csv", "x,y\n1,inf\n0,1\n", errors.FileError, "row 1, column 'y': inf"),
+    ("p.csv", "# intercept = 1\nx,y\n1,0\n0,1\n", errors.FileError, "true or false"),
     ("p.csv", "x,y\n1,0,5\n0,1\n", errors.FileError, "row 1"),
     ("p.csv", "x,y\n1,0\n0,1,7\n", errors.FileError, "row 2"),
     ("p.csv", "x,x\n1,0\n0,1\n", errors.FileError, "x"),

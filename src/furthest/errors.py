@@ -6,10 +6,10 @@ FurthestError
 │   │   ├── ShapeError               arrays that do not fit together
 │   │   ├── NotFiniteError           NaN or infinite entries
 │   │   ├── TooFewAnswersError       fewer than two answers
-│   │   ├── SpanError                arms that cannot tell the answers apart
+│   │   ├── SpanError                arms that cannot tell the answers apart, or hardly
 │   │   ├── DuplicateAnswersError    equal answers at ε = 0
 │   │   ├── EpsilonError             ε outside the range of its notion
-│   │   └── SigmaError               σ not positive
+│   │   └── SigmaError               σ not positive, or not that of the bounds
 │   ├── ParameterError           a parameter μ under which the question has no answer
 │   ├── StrategyError            an unknown or unsound part of a strategy
 │   ├── FileError                a problem file that cannot be read
@@ -59,7 +59,7 @@ class TooFewAnswersError(ProblemError):
 
 
 class SpanError(ProblemError):
-    """Arms that cannot tell the answers apart."""
+    """Arms that cannot tell the answers apart, or only up to rounding."""
 
 
 class DuplicateAnswersError(ProblemError):
@@ -71,7 +71,7 @@ class EpsilonError(ProblemError):
 
 
 class SigmaError(ProblemError):
-    """σ not positive."""
+    """σ not positive, or not that of the bounds."""
 
 
 class ParameterError(InputError):

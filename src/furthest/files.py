@@ -14,7 +14,9 @@ Instead of arms, `options = ["A", "B"]` are plain options, and a table of factor
     size = ["S", "M", "L"]
 
 CSV has one row per option and one column per feature; a `name` column and a `role` column (arm,
-answer or both) are optional. Lines that start with # at its top are TOML: `# eps = 0.05`.
+answer or both) are optional. As in `Problem.from_table`, columns of texts are categories and there
+is an intercept, unless it says `# intercept = false`. Lines that start with # at its top are TOML:
+`# eps = 0.05`.
 """
 
 import csv
@@ -28,9 +30,10 @@ from typing import Any
 import numpy as np
 import tomli_w
 
-from furthest.errors import FileError, InputError, nearest_name, pick
+from furthest.errors import FileError, InputError, ProblemError, nearest_name, pick
 from furthest.instances import GENERATORS, Instance
-from furthest.problem import Notion, Problem
+from furthest.problem import Notion, Problem, default_features
+from furthest.tables import coded
 
 FIELDS = (
     "arms",
@@ -41,6 +44,7 @@ FIELDS = (
     "bounds",
     "arm_names",
     "answer_names",
+    "feature_names",
     "initial",
     "mu",
     "options",
@@ -48,6 +52,7 @@ FIELDS = (
     "interactions",
 )
 SETTINGS = ("eps", "notion", "sigma", "bounds", "initial", "mu")
+OWN_COLUMNS = ("name", "role")
 ROLES = {"arm": (True, False), "answer": (False, True), "both": (True, True)}
 
 Data = dict[str, Any]
@@ -68,8 +73,6 @@ def read_instance(path: Path, given: Data | None = None) -> Instance:
     for key in data:
         if key not in FIELDS:
             raise FileError(f"{path}: unknown entry {key!r}; {nearest_name(key, FIELDS)}")
-    if "sigma" in (given or {}):
-        data.pop("bounds", None)
     mu = data.pop("mu", None)
     problem = _problem(data, path)
     return Instance(path.name, problem, None if mu is None else problem.parameter(mu))
@@ -110,6 +113,8 @@ def write_problem(problem: Problem, path: str | Path, mu: Any = None) -> None:
         "arm_names": problem.arm_names,
         "initial": problem.initial,
     }
+    if not problem.plain_features:
+        data["feature_names"] = problem.feature_names
     if problem.bounds is not None:
         data["bounds"] = problem.bounds
     if problem.answers is not problem.arms:
@@ -163,6 +168,33 @@ def _read_csv(path: Path) -> Data:
         line, _, text = text.partition("\n")
         comments.append(line.lstrip("#").strip())
     data = _parse_toml("\n".join(comments))
+    rows, header = _read_rows(text)
+    names = [row.get("name") or f"row {i}" for i, row in enumerate(rows, 1)]
+    roles = [pick(row.get("role") or "both", ROLES, "role", FileError) for row in rows]
+    arms, answers = ([i for i, role in enumerate(roles) if role[part]] for part in (0, 1))
+    if not arms:
+        raise FileError("there are no arms: every row has the role 'answer'")
+    intercept = data.pop("intercept", True)
+    if not isinstance(intercept, bool):
+        raise FileError(f"intercept must be true or false, not {intercept!r}")
+    try:
+        vectors, features = coded(
+            {key: [_cell(row[key]) for row in rows] for key in header if key not in OWN_COLUMNS},
+            [f"row {i}" for i in range(1, len(rows) + 1)],
+            arms,
+            intercept=intercept,
+        )
+    except ProblemError as error:
+        raise FileError(str(error)) from None
+    data = {"feature_names": features} | data | {"arms": vectors[arms]}
+    data["arm_names"] = [names[i] for i in arms]
+    if arms != answers:
+        data |= {"answers": vectors[answers], "answer_names": [names[i] for i in answers]}
+    return data
+
+
+def _read_rows(text: str) -> tuple[list[Data], list[str]]:
+    """The rows by column, and the columns."""
     table = csv.DictReader(io.StringIO(text, newline=""))
     rows, header = list(table), list(table.fieldnames or [])
     if not rows:
@@ -173,34 +205,32 @@ def _read_csv(path: Path) -> Data:
     for number, row in enumerate(rows, 1):
         if None in row:
             raise FileError(f"row {number} has more cells than there are columns")
-    features = [key for key in header if key not in ("name", "role")]
-    vectors = [[_cell(row[key], key, i) for key in features] for i, row in enumerate(rows, 1)]
-    names = [row.get("name") or f"row {i}" for i, row in enumerate(rows, 1)]
-    roles = [pick(row.get("role") or "both", ROLES, "role", FileError) for row in rows]
-    if all(role == ROLES["both"] for role in roles):
-        return data | {"arms": vectors, "arm_names": names}
-    for key, part in (("arm", 0), ("answer", 1)):
-        own = [i for i, role in enumerate(roles) if role[part]]
-        data |= {f"{key}s": [vectors[i] for i in own], f"{key}_names": [names[i] for i in own]}
-    return data
+    return rows, header
 
 
-def _cell(text: str | None, column: str, line: int) -> float:
+def _cell(text: str | None) -> float | str:
+    """A number, a text, or NaN for nothing."""
     try:
-        return float(text or "")
+        return float(text or "nan")
     except ValueError:
-        raise FileError(f"row {line}, column {column!r}: {text!r} is not a number") from None
+        return str(text)
 
 
 def _write_csv(path: Path, data: Data) -> None:
     out = io.StringIO()
-    for key in (*SETTINGS, *(() if "answers" in data else ("answer_names",))):
+    out.write("# intercept = false\n")
+    features = data.get("feature_names", default_features(data["arms"].shape[1]))
+    settings = [*SETTINGS, *(() if "answers" in data else ("answer_names",))]
+    if set(features) & set(OWN_COLUMNS):
+        settings.append("feature_names")
+        features = default_features(len(features))
+    for key in settings:
         if key in data:
             # In TOML a line break within a name is escaped, so each entry fits on one line.
             entry = tomli_w.dumps(_plain({key: data[key]}))
             out.write("# " + " ".join(entry.split("\n")).rstrip() + "\n")
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(["name", "role", *(f"x{i}" for i in range(data["arms"].shape[1]))])
+    table.writerow([*OWN_COLUMNS, *features])
     roles = {"arm": "arm", "answer": "answer"} if "answers" in data else {"both": "arm"}
     for role, key in roles.items():
         for name, vector in zip(data[f"{key}_names"], data[f"{key}s"].tolist(), strict=True):

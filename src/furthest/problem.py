@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from furthest import display
+from furthest import coordinates, display
 from furthest.errors import (
     DuplicateAnswersError,
     EpsilonError,
@@ -24,13 +24,15 @@ from furthest.errors import (
     nearest_name,
     pick,
 )
+from furthest.tables import INTERCEPT, coded
 from furthest.task import Task
 
 Notion = Literal["additive", "multiplicative"]
 NOTIONS = ("additive", "multiplicative")
 
-# Relative to the largest singular value or norm: below this, a direction is rounding.
-RANK_TOLERANCE = 1e-9
+# How little the initial arms may vary in some direction, relative to the longest arm, whitened.
+# V⁻¹ of such a design has entries of 10¹⁰, of which rank-one updates leave six digits.
+LEAST_DESIGN = 1e-5
 
 # Up to this, shares of a constant are equal.
 SAME_SHARE = 1e-9
@@ -38,6 +40,13 @@ SAME_SHARE = 1e-9
 # With more arms than this per dimension, the first measurements go to a spanning set of d arms
 # instead of once to every arm.
 MANY_ARMS = 4
+
+
+class _Unstated(float):
+    """σ = 1 because nobody said anything, so that bounds may say otherwise."""
+
+
+UNSTATED = _Unstated(1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +70,16 @@ class Problem:
         notion: `additive` or `multiplicative`: whether ε is a difference or a share of the best.
         sigma: The noise is σ-sub-Gaussian. None if it is unknown: then it must be Gaussian.
         bounds: Rewards are within (a, b), yes/no outcomes within (0, 1): then σ = (b − a)/2 is
-            derived, by Hoeffding's lemma.
+            derived, by Hoeffding's lemma, and another σ is refused.
         arm_names: One text per arm, all different.
         answer_names: The same for the answers; by default the arms' names.
+        feature_names: The same for the columns; by default x0, x1, ….
         initial: The arms to measure first, whatever is observed; by default each arm once, or a
             spanning set where there are many.
+
+    Features may have any units: columns are brought to one scale before it is judged in how many
+    directions d the arms vary. `dropped` names the others; features that are collinear up to a
+    little more than rounding are refused.
 
     Raises:
         ProblemError: The question makes no sense; which way, says its subclass (`SpanError`,
@@ -81,6 +95,7 @@ class Problem:
     answer_names: tuple[str, ...]
     bounds: tuple[float, float] | None
     initial: tuple[int, ...]
+    feature_names: tuple[str, ...]
 
     def __init__(
         self,
@@ -88,12 +103,13 @@ class Problem:
         answers: ArrayLike | None = None,
         eps: float = 0.05,
         notion: Notion = "additive",
-        sigma: float | None = 1.0,
+        sigma: float | None = UNSTATED,
         *,
         bounds: tuple[float, float] | None = None,
         arm_names: Sequence[str] | None = None,
         answer_names: Sequence[str] | None = None,
         initial: Sequence[int] | None = None,
+        feature_names: Sequence[str] | None = None,
     ) -> None:
         arm_rows = _vectors(arms, "arms")
         answer_rows = arm_rows if answers is None else _vectors(answers, "answers")
@@ -106,23 +122,30 @@ class Problem:
             )
         if len(answer_rows) < 2:
             raise TooFewAnswersError("there must be at least two answers to choose from")
+        dimension = arm_rows.shape[1]
+        limits = _bounds(bounds)
         fields = {
             "arms": arm_rows,
             "answers": answer_rows,
             "eps": _number(eps, "ε", EpsilonError),
             "notion": notion,
-            "bounds": _bounds(bounds),
-            "sigma": _sigma(sigma, bounds),
+            "bounds": limits,
+            "sigma": _sigma(sigma, limits),
             "arm_names": _names(arm_names, len(arm_rows), "arm"),
             "answer_names": _names(
                 answer_names, len(answer_rows), "arm" if answers is None else "answer"
             ),
+            "feature_names": default_features(dimension)
+            if feature_names is None
+            else _names(feature_names, dimension, "feature"),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         self._check_question()
-        # The span is checked by translating: a Problem that exists can be worked on.
-        object.__setattr__(self, "initial", _initial(self.arms @ self._basis, initial))
+        self._check_span()
+        object.__setattr__(
+            self, "initial", _initial(self.arms @ self._basis, initial, self.arm_names)
+        )
 
     @property
     def in_words(self) -> str:
@@ -130,18 +153,24 @@ class Problem:
         noise = "σ unknown" if self.sigma is None else f"σ = {self.sigma:g}"
         if self.bounds is not None:
             noise = f"rewards in [{self.bounds[0]:g}, {self.bounds[1]:g}]"
+        d, dimension = self._span.rows.shape
+        if d < dimension:
+            features = f"d = {d} of {dimension} features ({coordinates.listed(self.dropped)})"
+        else:
+            features = f"d = {d}"
         return (
             f"{display.count(len(self.arms), 'arm')}, {display.count(len(self.answers), 'answer')},"
-            f" d = {self.arms.shape[1]}, {self.notion} ε = {self.eps:g}, {noise}"
+            f" {features}, {self.notion} ε = {self.eps:g}, {noise}"
         )
 
     def __repr__(self) -> str:
         return f"Problem({self.in_words})"
 
     def _repr_html_(self) -> str:
-        parts = [_vector_table("arm", self.arm_names, self.arms)]
+        features = self.feature_names
+        parts = [_vector_table("arm", self.arm_names, self.arms, features)]
         if not np.array_equal(self.arms, self.answers) or self.arm_names != self.answer_names:
-            parts.append(_vector_table("answer", self.answer_names, self.answers))
+            parts.append(_vector_table("answer", self.answer_names, self.answers, features))
         return display.card("Problem", display.line(self.in_words), *parts)
 
     @classmethod
@@ -175,17 +204,22 @@ class Problem:
             if isinstance(group, str) or len(set(group)) != len(group) or len(group) < 2:
                 raise ProblemError(f"an interaction is of two or more factors, not {group!r}")
             groups.append(tuple(group))
+        features = [INTERCEPT]
+        for group in groups:
+            for own in itertools.product(*(levels[name][1:] for name in group)):
+                pairs = zip(group, own, strict=True)
+                features.append(" & ".join(f"{name}={level}" for name, level in pairs))
         rows, names = [], []
         for choice in itertools.product(*(range(len(own)) for own in levels.values())):
             at = dict(zip(order, choice, strict=True))
             row = [1.0]
             for group in groups:
-                own = tuple(at[name] for name in group)
+                here = tuple(at[name] for name in group)
                 effects = itertools.product(*(range(1, len(levels[name])) for name in group))
-                row += [float(own == effect) for effect in effects]
+                row += [float(here == effect) for effect in effects]
             rows.append(row)
             names.append(", ".join(f"{name}={levels[name][at[name]]}" for name in order))
-        return cls(rows, arm_names=names, **question)
+        return cls(rows, arm_names=names, feature_names=features, **question)
 
     @classmethod
     def from_table(
@@ -193,22 +227,46 @@ class Problem:
         table: Any,
         features: Sequence[str] | None = None,
         name: str | None = None,
+        *,
+        intercept: bool = True,
         **question: Any,
     ) -> "Problem":
         """One option per row of a data frame (pandas, polars, a dict of columns, …).
 
-        `features` are the columns that describe an option, by default all but `name`, the column
-        of the options' names.
+        >>> import furthest as ft
+        >>> table = {"paint": ["A", "B", "C", "D"], "coats": [1, 2, 1, 2], "base": ["oil"] * 4}
+        >>> table["finish"] = ["matt", "matt", "gloss", "gloss"]
+        >>> ft.Problem.from_table(table, name="paint").feature_names
+        ('intercept', 'coats', 'finish=gloss')
+
+        Numbers are features as they are. Texts and yes/no are categories: one feature for each
+        level but the first, which is the reference.
+
+        Args:
+            table: What has columns by name.
+            features: The columns that describe an option, by default all but `name`.
+            name: The column of the options' names.
+            intercept: A value that all options share. Without it an option whose features are all
+                0 would have the value 0, whatever is measured, and a certificate that rests on that
+                is wrong where it is not so. It costs one dimension, and is left out where the
+                features add up to a constant anyway.
+            question: eps, notion, sigma, bounds and initial, as for `Problem`.
         """
         columns = [str(column) for column in getattr(table, "columns", table)]
         chosen = [column for column in columns if column != name] if features is None else features
         for column in (*chosen, *(() if name is None else (name,))):
             pick(column, dict.fromkeys(columns), "column", ProblemError)
-        if not chosen:
-            raise ShapeError("the table has no feature columns")
-        rows = np.column_stack([np.asarray(table[column]) for column in chosen])
         names = None if name is None else np.asarray(table[name]).tolist()
-        return cls(rows, arm_names=names, **question)
+        rows = [f"row {i}" for i in range(len(table[chosen[0]]) if chosen else 0)]
+        if names is not None:
+            rows = [f"{row} ({own!r})" for row, own in zip(rows, names, strict=False)]
+        matrix, feature_names = coded(
+            {column: table[column] for column in chosen},
+            rows,
+            range(len(rows)),
+            intercept=intercept,
+        )
+        return cls(matrix, arm_names=names, feature_names=feature_names, **question)
 
     def _check_question(self) -> None:
         if self.notion not in NOTIONS:
@@ -226,46 +284,53 @@ class Problem:
 
     def _check_distinct(self) -> None:
         """At ε = 0 equal answers can never be told apart, so no run would stop."""
-        scale = np.abs(self.answers).max() or 1.0
-        seen: dict[bytes, int] = {}
-        for index, row in enumerate(np.round(self.answers / scale / RANK_TOLERANCE) + 0.0):
-            first = seen.setdefault(row.tobytes(), index)
-            if first != index:
-                one, other = self.answer_names[first], self.answer_names[index]
-                raise DuplicateAnswersError(
-                    f"answers {one!r} and {other!r} are equal: at ε = 0 neither is the best; "
-                    "drop one, or take ε > 0"
-                )
+        scaled = self.answers / (np.abs(self.answers).max(axis=0) + (self.answers == 0).all(axis=0))
+        # Along a line that has nothing to do with the answers, equal ones are neighbours.
+        line = np.random.default_rng(0).random(scaled.shape[1])
+        order = np.argsort(scaled @ line, kind="stable")
+        apart = np.abs(np.diff(scaled[order], axis=0)).max(axis=1)
+        if apart.min() <= coordinates.ROUNDING:
+            pair = order[apart.argmin() : apart.argmin() + 2]
+            one, other = (self.answer_names[answer] for answer in sorted(pair))
+            raise DuplicateAnswersError(
+                f"answers {one!r} and {other!r} are equal: at ε = 0 neither is the best; "
+                "drop one, or take ε > 0"
+            )
 
-    @cached_property
-    def _basis(self) -> NDArray[np.float64]:
-        """(dimension, d) map to whitened coordinates of the arms' span: arms @ basis.
-
-        With A = U S Wᵀ of rank d, basis = √K · W S⁻¹ makes basisᵀ AᵀA basis = K·I.
-        """
-        _, singular, rows = np.linalg.svd(self.arms, full_matrices=False)
-        rank = int((singular > RANK_TOLERANCE * singular[0]).sum()) if singular[0] > 0 else 0
-        span = rows[:rank]
-        self._check_span(span)
-        basis: NDArray[np.float64] = span.T * (np.sqrt(len(self.arms)) / singular[:rank])
-        return basis
-
-    def _check_span(self, span: NDArray[np.float64]) -> None:
+    def _check_span(self) -> None:
         """Differences z − c·x must lie in the arms' span.
 
         Additive: only differences matter, so the answers may share a component outside the span.
         """
-        outside = self.answers - self.answers @ span.T @ span
-        if self.notion == "additive" or self.eps == 0:
-            outside = outside - outside[0]
-        size = np.abs(self.answers).max() or 1.0
-        excess = np.abs(outside).max(axis=1)
-        if len(span) == 0 or excess.max() > RANK_TOLERANCE * size * 10:
-            worst = self.answer_names[int(excess.argmax())]
+        if not self.arms.any():
+            raise SpanError("all arms are zero: they do not span anything that could be measured")
+        shared = self.notion == "additive" or self.eps == 0
+        rest, unseen = coordinates.outside(self.answers, self._span, shared=shared)
+        if unseen.any():
+            worst = self.answer_names[int(np.where(unseen, np.abs(rest).max(axis=1), 0).argmax())]
             raise SpanError(
-                f"the arms do not span what must be told apart (see answer {worst!r}): no number "
-                "of measurements could decide; add arms that vary in the missing direction"
+                f"the arms do not span what must be told apart (see answer {worst!r}): for all "
+                f"arms {coordinates.listed(self.dropped)}, for the answers not, so no number of "
+                "measurements could decide; add arms for which it does not hold either"
             )
+
+    @cached_property
+    def _span(self) -> coordinates.Span:
+        return coordinates.span_of(self.arms, self.answers, self.feature_names)
+
+    @property
+    def plain_features(self) -> bool:
+        """Whether the features have no names but x0, x1, …."""
+        return self.feature_names == default_features(self.arms.shape[1])
+
+    @cached_property
+    def dropped(self) -> tuple[str, ...]:
+        """What holds for all arms, so that no measurement sees it: `green = intercept − red`."""
+        return coordinates.relations(self._span, self.feature_names)
+
+    @cached_property
+    def _basis(self) -> NDArray[np.float64]:
+        return coordinates.whitening(self.arms, self._span)
 
     @cached_property
     def task(self) -> Task:
@@ -294,10 +359,15 @@ class Problem:
 
     def whiten(self, mu: ArrayLike) -> NDArray[np.float64]:
         """The parameter in the coordinates (and reward units) of `task`."""
-        return np.asarray(np.linalg.pinv(self._basis) @ self.parameter(mu) / self.unit)
+        scales = coordinates.scales_of(self._span)
+        scaled = np.linalg.pinv(self._basis * scales[:, None]) @ (self.parameter(mu) * scales)
+        return np.asarray(scaled / self.unit)
 
     def unwhiten(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From the coordinates of `task` back to the user's: the estimate of least norm."""
+        """From the coordinates of `task` back to the user's.
+
+        Of all parameters with these values the one of least norm where columns have one scale.
+        """
         return np.asarray(self._basis @ estimate * self.unit)
 
     @cached_property
@@ -337,8 +407,10 @@ class Problem:
             raise ParameterError("μ must be a list of numbers") from None
         dimension = self.arms.shape[1]
         if parameter.shape != (dimension,):
+            which = "" if self.plain_features else f" ({', '.join(self.feature_names)})"
             raise ParameterError(
-                f"μ must have {dimension} entries, one per feature, not shape {parameter.shape}"
+                f"μ must have {dimension} entries, one per feature{which}, "
+                f"not shape {parameter.shape}"
             )
         if not np.isfinite(parameter).all():
             raise ParameterError("μ has NaN or infinite entries")
@@ -386,15 +458,19 @@ def _bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
 
 def _sigma(sigma: Any, bounds: tuple[float, float] | None) -> float | None:
     """σ as given, unknown, or derived from bounds."""
-    limits = _bounds(bounds)
-    if limits is not None:
-        return (limits[1] - limits[0]) / 2
-    if sigma is None or sigma == "unknown":
-        return None
-    number = _number(sigma, "σ", SigmaError)
-    if number <= 0:
-        raise SigmaError(f"σ must be positive, not {number:g}")
-    return number
+    unknown = sigma is None or (isinstance(sigma, str) and sigma == "unknown")
+    stated = None if unknown else _number(sigma, "σ", SigmaError)
+    if stated is not None and stated <= 0:
+        raise SigmaError(f"σ must be positive, not {stated:g}")
+    if bounds is None:
+        return stated
+    derived = (bounds[1] - bounds[0]) / 2
+    if not isinstance(sigma, _Unstated) and stated != derived:
+        raise SigmaError(
+            f"σ is given as {'unknown' if stated is None else f'{stated:g}'}, but the bounds "
+            f"({bounds[0]:g}, {bounds[1]:g}) mean σ = {derived:g}: give one of them"
+        )
+    return derived
 
 
 def spanning_arms(arms: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -405,31 +481,35 @@ def spanning_arms(arms: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(pivots[: arms.shape[1]], np.int64)
 
 
-def _initial(arms: NDArray[np.float64], given: Sequence[int] | None) -> tuple[int, ...]:
+def _initial(
+    arms: NDArray[np.float64], given: Sequence[int] | None, names: Sequence[str]
+) -> tuple[int, ...]:
     """Which arms to measure first; `arms` in whitened coordinates."""
     count, d = arms.shape
     if given is None:
-        if count <= MANY_ARMS * d:
-            return tuple(range(count))
-        return tuple(sorted(spanning_arms(arms).tolist()))
+        given = range(count) if count <= MANY_ARMS * d else sorted(spanning_arms(arms).tolist())
     try:
         chosen = tuple(operator.index(arm) for arm in given)
     except TypeError:
         raise ProblemError(f"initial must be a list of arm numbers, not {given!r}") from None
     if len(set(chosen)) != len(chosen) or not all(0 <= arm < count for arm in chosen):
         raise ProblemError(f"initial must be different arm numbers below {count}, not {chosen}")
-    if np.linalg.matrix_rank(arms[list(chosen)], RANK_TOLERANCE) < d:
+    information, directions = np.linalg.eigh(arms[list(chosen)].T @ arms[list(chosen)])
+    if information[0] < LEAST_DESIGN**2 * (arms**2).sum(axis=1).max():
+        missing = names[int(np.abs(arms @ directions[:, 0]).argmax())]
         raise SpanError(
-            "the initial arms do not span the others: no estimate could start from them"
+            "the initial arms do not span the others, or so barely that rounding would decide: "
+            f"no estimate could start from them; begin with more, such as {missing!r}"
         )
     return chosen
 
 
-def _vector_table(what: str, names: Sequence[str], vectors: NDArray[np.float64]) -> str:
+def _vector_table(
+    what: str, names: Sequence[str], vectors: NDArray[np.float64], features: Sequence[str]
+) -> str:
     """One row per vector; of many features the first."""
-    dimension = vectors.shape[1]
-    left_out = "…" if dimension > display.COLUMNS else ""
-    head = [what, *(f"x{i}" for i in range(min(dimension, display.COLUMNS)))]
+    left_out = "…" if len(features) > display.COLUMNS else ""
+    head = [what, *features[: display.COLUMNS]]
     rows: list[list[display.Cell]] = [
         [name, *vector[: display.COLUMNS].tolist(), *left_out]
         for name, vector in zip(names[: display.ROWS], vectors, strict=False)
@@ -449,6 +529,11 @@ def _levels(factors: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
         if not own or len(set(levels[str(name)])) != len(own):
             raise ProblemError(f"the levels of {name!r} must be different, not {list(own)!r}")
     return levels
+
+
+def default_features(dimension: int) -> tuple[str, ...]:
+    """What features are called that have no names: `x0`, `x1`, …."""
+    return tuple(f"x{i}" for i in range(dimension))
 
 
 def _names(names: Sequence[str] | None, count: int, what: str) -> tuple[str, ...]:

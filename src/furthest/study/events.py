@@ -178,7 +178,7 @@ def problem_data(problem: Problem) -> dict[str, Any]:
         "arm_names": list(problem.arm_names),
         "answer_names": list(problem.answer_names),
         "initial": list(problem.initial),
-    }
+    } | ({} if problem.plain_features else {"feature_names": list(problem.feature_names)})
 
 
 def _rows(matrix: NDArray[np.float64]) -> Any:
