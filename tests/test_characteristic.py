@@ -35,6 +35,24 @@ def test_sigma_scales_the_price():
     assert pytest.approx(9 * one.T, rel=1e-7) == three.T
 
 
+def test_unknown_sigma_needs_the_noise_to_expect():
+    """Four options, ε = .015: with σ = 1 for an unknown .03 the price was 1,100 times too high."""
+    mu = [0.10, 0.08, 0.05, 0.05]
+    unknown, known = (Problem(np.eye(4), eps=0.015, sigma=sigma) for sigma in (None, 0.03))
+    with pytest.raises(errors.ParameterError, match=r"σ is unknown.*noise=… or --noise"):
+        complexity(unknown, mu)
+    found, told = complexity(unknown, mu, noise=0.03), complexity(known, mu)
+    assert pytest.approx(told.T, rel=1e-6) == found.T
+    assert found.weights == pytest.approx(told.weights, abs=1e-4)
+    assert found.noise == found.to_dict()["noise"] == told.noise == 0.03
+    # What T is for cannot be another noise than the one that is stated.
+    with pytest.raises(errors.ParameterError, match="leave out the noise"):
+        complexity(known, mu, noise=0.03)
+    for noise in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(errors.ParameterError, match="the noise must be positive"):
+            complexity(unknown, mu, noise=noise)
+
+
 def test_two_arms_in_closed_form():
     # n²/(1/w₁ + 1/w₂) is largest at w = ½: T = 2·4/n².
     found = complexity(Problem(np.eye(2), eps=0.1), [1.0, 0.4])

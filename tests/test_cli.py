@@ -1,16 +1,19 @@
 """The command line: as real processes, and for many bad inputs inside this one."""
 
+import contextlib
 import csv
+import io
 import json
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from furthest import cli, instances, simulate
-from furthest.cli import rules
+from furthest import cli, complexity, instances, sampling, simulate
+from furthest.cli import compare, rules
 from furthest.files import write_problem
 from furthest.problem import Problem
 from furthest.strategy import Strategy
@@ -302,6 +305,88 @@ def test_unstopped_runs_are_reported(furthest):
     row = json.loads(process.stdout)["results"][0]
     assert (row["unstopped"], row["mean"], row["errors"]) == (5, 30.0, 0)
     assert not math.isnan(row["std"])
+
+
+def test_cut_off_runs_are_told_on_standard_output_too(furthest):
+    process = furthest("simulate", "hard", "--max-rounds", "30", *QUICK)
+    assert "5 of 5 runs did not stop within 30 measurements" in process.stdout
+    assert not process.stderr
+
+
+FOUR = """
+eps = 0.015
+arms = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+mu = [0.10, 0.08, 0.05, 0.05]
+"""
+
+
+def test_unknown_sigma_asks_for_the_noise_to_expect(furthest, tmp_path):
+    (tmp_path / "four.toml").write_text(FOUR)
+    unknown = ("four.toml", "--sigma", "unknown")
+    for command in ("plan", "complexity"):
+        process = furthest(command, *unknown)
+        assert process.returncode == 2
+        assert "σ is unknown: say what noise to expect" in process.stderr
+    told, expected = (
+        json.loads(furthest("complexity", "four.toml", "--json", *more).stdout)
+        for more in (("--sigma", "0.03"), ("--sigma", "unknown", "--noise", "0.03"))
+    )
+    assert expected["T"] == pytest.approx(told["T"], rel=1e-6)
+    assert expected["noise"] == 0.03
+    quick = ("--sampling", "uniform", "--runs", "20", "--delta", "0.1")
+    process = furthest("plan", *unknown, "--noise", "0.03", "--json", *quick)
+    data = json.loads(process.stdout)
+    assert data["noise"] == data["complexity"]["noise"] == 0.03
+    assert data["results"][0]["limit"] < data["results"][0]["mean"] < 1000
+    process = furthest("plan", *unknown, "--noise", "0.03", *quick)
+    assert "noise 0.03 assumed" in process.stdout
+
+
+def test_the_noise_that_is_simulated_is_told(furthest):
+    unknown, told, given, usual = (
+        furthest("simulate", "hard", "--max-rounds", "40", *QUICK, *more).stdout
+        for more in (
+            ("--sigma", "unknown", "--threshold", "mixture"),
+            ("--sigma", "unknown", "--threshold", "mixture", "--noise", "2"),
+            ("--noise", "0.5"),
+            (),
+        )
+    )
+    assert "noise 1 assumed: say with --noise what to expect" in unknown
+    assert "noise 2 assumed" in told
+    assert "noise 0.5 simulated; the rules are told σ = 1" in given
+    assert "noise" not in usual
+    names = ("compare", "hard", "--sampling", "uniform", "--runs", "2", "--threshold", "mixture")
+    process = furthest(*names, "--sigma", "unknown", "--max-rounds", "40")
+    assert "noise 1 assumed" in process.stdout
+    assert "uniform: 2 of 2 runs did not stop" in process.stdout
+
+
+def rows(text):
+    return [line.split("│")[1].strip() for line in text.splitlines() if line.startswith("│")]
+
+
+def test_names_are_whole_on_a_narrow_terminal(furthest, monkeypatch):
+    """All rules, without compiling them: what is shown is made of one simulation."""
+    names = set(sampling.MODULES)
+    shown = furthest("rules", COLUMNS="80").stdout
+    assert names <= set(rows(shown))
+    assert "…" not in shown
+    monkeypatch.setenv("COLUMNS", "80")
+    instance = instances.hard(d=6)
+    result = simulate(
+        instance.problem, instance.truth, Strategy("uniform", threshold="paper"), runs=3
+    )
+    long = replace(result, stopping_times=result.stopping_times + 1_000_000)
+    price = complexity(instance.problem, instance.truth)
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        compare._show(instance, price, dict.fromkeys(sorted(names), long), 0.1, None)
+    found = rows(output.getvalue())
+    assert names <= set(found)
+    assert {len(line) for line in output.getvalue().splitlines()} <= set(range(81))
+    # 5 % … 95 % is not cut either.
+    assert output.getvalue().count("…") == len(names) + 1
 
 
 def test_a_prior_obeys_its_cap_and_refuses_what_it_cannot_do(furthest):

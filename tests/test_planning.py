@@ -22,6 +22,35 @@ def test_draws_are_around_the_guess_and_have_a_positive_value():
             planning.draw_parameters(additive, None, spread, 1)
 
 
+def test_a_plan_for_unknown_sigma_counts_in_the_noise_to_expect():
+    drawn = np.array([[2.0, 0.0, 0.0], [1.0, 0.5, 0.0]])
+    strategy = ft.Strategy("uniform", threshold="mixture")
+    plans = []
+    for scale in (1.0, 0.03):
+        problem = ft.Problem(np.eye(3), eps=0.5 * scale, sigma=None)
+        with pytest.raises(ParameterError, match="--noise"):
+            planning.plan(problem, scale * drawn, strategy, [0.1], max_rounds=10_000)
+        plans.append(
+            planning.plan(problem, scale * drawn, strategy, [0.1], max_rounds=10_000, noise=scale)
+        )
+    (one, prices), (other, same) = plans
+    assert prices == pytest.approx(same, rel=1e-6)
+    assert (one.stopping_times == other.stopping_times).all()
+    assert other.noise == 0.03
+
+
+def test_known_sigma_may_be_planned_with_other_noise():
+    """A stated σ that is too large costs measurements; the limit is that of the stated one."""
+    problem, drawn = ft.Problem(np.eye(2), eps=0.1), np.array([[1.0, 0.5]] * 20)
+    strategy = ft.Strategy("uniform", threshold="mixture")
+    (told, prices), (calm, same) = (
+        planning.plan(problem, drawn, strategy, [0.1], max_rounds=10_000, noise=noise)
+        for noise in (None, 0.1)
+    )
+    assert (prices == same).all()
+    assert np.ptp(calm.stopping_times) < np.ptp(told.stopping_times)
+
+
 def test_a_plan_is_one_study_per_draw():
     problem = ft.Problem(np.eye(3), eps=0.5)
     strategy = ft.Strategy(threshold="mixture")

@@ -1,5 +1,6 @@
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -81,6 +82,32 @@ def test_columns():
     np.testing.assert_array_equal(columns["stopping_time"], found.stopping_times.ravel())
     np.testing.assert_array_equal(columns["pulls_1"], found.pulls[..., 1].ravel())
     np.testing.assert_allclose(columns["delta"], np.repeat([0.1, 0.01], RUNS))
+
+
+def test_runs_that_did_not_stop_say_which_arms_they_starved():
+    assert replace(results(), stopped=np.full(RUNS, True)).unstopped_words is None
+    stopped = np.arange(RUNS) > 2
+    pulls = np.full((RUNS, ARMS), 50)
+    pulls[:, 1] = np.where(stopped, 40, 1)
+    found = replace(results(), stopped=stopped, pulls=pulls, stopping_times=pulls.sum(axis=1))
+    assert found.unstopped_words == (
+        "3 of 50 runs did not stop within 101 measurements at δ = 0.1; "
+        "measured only in the initial design: 'arm 1'"
+    )
+    assert found.to_dict()["warnings"] == [found.unstopped_words]
+    # No arm is left alone, but one is measured least.
+    pulls[:3] = [60, 37, 3]
+    found = replace(found, pulls=pulls, stopping_times=pulls.sum(axis=1))
+    assert found.unstopped_words.endswith("least measured: 'arm 2', 0.03 of all measurements")
+    assert found.unstopped_words in found._repr_html_().replace("&#x27;", "'")
+
+
+def test_the_level_that_fewest_runs_reach_is_named():
+    found = results(levels=2)
+    stopped = np.full((2, RUNS), True)
+    stopped[1, :7] = False
+    assert "7 of 50 runs" in replace(found, stopped=stopped).unstopped_words
+    assert "δ = 0.01" in replace(found, stopped=stopped).unstopped_words
 
 
 def test_csv(tmp_path):

@@ -1,3 +1,4 @@
+import contextlib
 import gc
 import json
 import os
@@ -5,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import warnings
 from itertools import pairwise
 from pathlib import Path
 
@@ -157,6 +159,79 @@ def test_slices_of_compiled_code_change_nothing(monkeypatch):
     whole = run(delta=[0.3, 0.01], runs=5)
     monkeypatch.setattr(simulation, "SLICE", 17)
     assert_same(whole, run(delta=[0.3, 0.01], runs=5))
+
+
+def starving(state, task, evidence, stopping):
+    return 0
+
+
+def test_a_rule_that_never_stops_says_which_arms_it_starves():
+    rule = Rule("starving", own_rule.start, starving, compiled=False)
+    with pytest.warns(furthest.UnstoppedWarning) as told:
+        run(Strategy(rule, threshold="mixture"), runs=2, max_rounds=300)
+    words = str(told[0].message)
+    assert words.startswith("2 of 2 runs did not stop within 300 measurements at δ = 0.1; ")
+    assert words.endswith("measured only in the initial design: 'e2', 'inside', 'outside'")
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(runs=2)
+        run(Strategy(rule, threshold="mixture"), runs=2, max_rounds=300, quiet=True)
+
+
+SLOW = """
+import sys, time
+import furthest as ft
+from furthest import bars
+from furthest.sampling import uniform
+
+bars.PATIENCE = float(sys.argv[1])
+
+def choose(state, task, evidence, stopping):
+    time.sleep(0.01)
+    return 0
+
+rule = ft.Rule("sluggish", uniform.start, choose, compiled=False)
+instance = ft.hard()
+ft.simulate(instance.problem, instance.mu, ft.Strategy(rule), runs=2, max_rounds=60)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
+@pytest.mark.parametrize(("patience", "drawn"), [("0.1", True), ("1000", False)])
+def test_a_bar_shows_on_a_terminal_what_takes_long(patience, drawn):
+    import pty
+
+    master, slave = pty.openpty()
+    command = [sys.executable, "-W", "ignore", "-c", SLOW, patience]
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
+    with subprocess.Popen(command, stderr=slave, env=environment) as process:
+        os.close(slave)
+        shown = b""
+        # A terminal whose last writer is gone raises an error on some systems.
+        with contextlib.suppress(OSError):
+            while piece := os.read(master, 4096):
+                shown += piece
+    os.close(master)
+    assert process.returncode == 0, shown
+    assert (b"sluggish" in shown) == drawn
+    assert bool(shown) == drawn
+
+
+def test_nothing_is_drawn_where_there_is_no_terminal(python):
+    process = python("-W", "ignore", "-c", SLOW, "0")
+    assert process.returncode == 0
+    assert not process.stderr
+
+
+def test_other_noise_than_stated():
+    calm = run(runs=20, noise=0.01)
+    assert calm.noise == 0.01
+    assert run(runs=2).noise == HARD.problem.sigma
+    assert np.ptp(calm.stopping_times) < np.ptp(run(runs=20).stopping_times) / 10
+    for noise in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(errors.InputError, match="the noise must be positive"):
+            run(runs=1, noise=noise)
 
 
 def test_progress_is_reported():

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         StudyError,
         TooFewAnswersError,
         UnknownStudyError,
+        UnstoppedWarning,
         ValueRefusedError,
         VerificationError,
     )
@@ -94,6 +95,7 @@ _HOMES = {
     "TooFewAnswersError": "errors",
     "Trial": "study.records",
     "UnknownStudyError": "errors",
+    "UnstoppedWarning": "errors",
     "ValueRefusedError": "errors",
     "VerificationError": "errors",
     "circle": "instances",
@@ -146,6 +148,7 @@ __all__ = [
     "TooFewAnswersError",
     "Trial",
     "UnknownStudyError",
+    "UnstoppedWarning",
     "ValueRefusedError",
     "VerificationError",
     "circle",

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from furthest import display
+from furthest.errors import ParameterError
 from furthest.kernels.design import Allocation, solve
 from furthest.problem import Problem
 
@@ -42,6 +43,7 @@ class Complexity:
         greedy_weights: Where to measure to verify that one.
         T_greedy: What that costs.
         T_bai: The same at ε = 0; infinite where the best answer is not unique.
+        noise: The noise's standard deviation: σ, or what was assumed where that is unknown.
         seconds: Wall time of the solver.
     """
 
@@ -56,6 +58,7 @@ class Complexity:
     greedy_weights: NDArray[np.float64]
     T_greedy: float
     T_bai: float
+    noise: float
     seconds: float
 
     def __repr__(self) -> str:
@@ -102,32 +105,38 @@ class Complexity:
             "greedy": self.greedy,
             "T_greedy": _finite(self.T_greedy),
             "T_bai": _finite(self.T_bai),
+            "noise": self.noise,
             "seconds": self.seconds,
         }
 
 
-def complexity(problem: Problem, mu: ArrayLike, gap: float = GAP) -> Complexity:
+def complexity(
+    problem: Problem, mu: ArrayLike, gap: float = GAP, *, noise: float | None = None
+) -> Complexity:
     """What a question costs at best: T_ε, T_g and T_0, the furthest answer, where to measure.
 
     Args:
         problem: The question.
         mu: The parameter, one entry per feature.
         gap: The relative width of the brackets; below 1e-9 rounding prevails.
+        noise: Where σ is unknown, and only there: the standard deviation to expect. The limit is
+            that of somebody who knows it, so it holds for those who do not.
 
     Returns:
         The times with their brackets; see `Complexity`.
 
     Raises:
         ParameterError: μ has another shape, entries that are not finite, or, for the
-            multiplicative notion, no answer of positive value.
+            multiplicative notion, no answer of positive value; or there is no noise to count in.
     """
     started = time.perf_counter()
     near_best = np.flatnonzero(problem.near_best(mu))
-    task = problem.task
-    values = task.answers @ problem.whiten(mu)
+    deviation = _deviation(problem, noise)
+    task, scale = problem.task, problem.unit / deviation
+    values = task.answers @ problem.whiten(mu) * scale
     greedy = int(values.argmax())
 
-    def design(z: int, width: float, c: float = task.c, e: float = task.e) -> Allocation:
+    def design(z: int, width: float, c: float = task.c, e: float = task.e * scale) -> Allocation:
         return solve(task.arms, task.answers, values, z, c, e, width)
 
     designs = {int(z): design(int(z), max(gap, COARSE)) for z in near_best}
@@ -151,8 +160,25 @@ def complexity(problem: Problem, mu: ArrayLike, gap: float = GAP) -> Complexity:
         greedy_weights=designs[greedy].weights,
         T_greedy=_time(designs[greedy].lower),
         T_bai=_time(design(greedy, gap, 1.0, 0.0).lower),
+        noise=deviation,
         seconds=time.perf_counter() - started,
     )
+
+
+def _deviation(problem: Problem, noise: float | None) -> float:
+    """The unit in which everything is counted: σ, or what is expected of it."""
+    if problem.sigma is not None:
+        if noise is not None:
+            raise ParameterError(
+                f"σ = {problem.sigma:g} is known, and the limit follows from it: leave out the "
+                "noise, or make σ unknown"
+            )
+        return problem.sigma
+    if noise is None:
+        raise ParameterError("σ is unknown: say what noise to expect, noise=… or --noise")
+    if not 0 < noise < math.inf:
+        raise ParameterError(f"the noise must be positive, not {noise:g}")
+    return noise
 
 
 def _time(value: float) -> float:

@@ -22,6 +22,8 @@ FurthestError
 ├── StorageError                 the storage did not do it; a retry may succeed
 ├── VerificationError            a log or certificate that does not hold
 └── MissingExtraError            an optional dependency is not installed
+
+UnstoppedWarning(UserWarning)    simulated runs were given up at `max_rounds`
 """
 
 from collections.abc import Iterable, Mapping
@@ -123,6 +125,10 @@ class MissingExtraError(FurthestError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed: pip install 'furthest[{extra}]'")
+
+
+class UnstoppedWarning(UserWarning):
+    """Simulated runs were given up at `max_rounds`; which arms they starved."""
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:

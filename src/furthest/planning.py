@@ -60,17 +60,26 @@ def plan(
     seed: int = 0,
     *,
     max_rounds: int,
+    noise: float | None = None,
     progress: Advance | None = None,
 ) -> tuple[Results, NDArray[np.float64]]:
     """One simulated study for each parameter, and T_ε of each.
 
+    Where σ is unknown, `noise` is the standard deviation to expect; where it is known, other noise
+    may be simulated, and T_ε is that of σ.
     A draw under which the answers hardly differ can take very long: `max_rounds` cuts it off.
     """
     studies, prices = [], []
+    expected = noise if problem.sigma is None else None
     for number, mu in enumerate(parameters):
-        prices.append(complexity(problem, mu, GAP).T)
+        prices.append(complexity(problem, mu, GAP, noise=expected).T)
         studies.append(
-            simulate(problem, mu, strategy, deltas, 1, seed + number, max_rounds=max_rounds)
+            simulate(
+                *(problem, mu, strategy, deltas, 1, seed + number),
+                noise=noise,
+                max_rounds=max_rounds,
+                quiet=True,
+            )
         )
         if progress is not None:
             progress(1)

@@ -1,5 +1,6 @@
 """Pictures (extra: plot). One colour per strategy, everywhere."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 
 # Okabe–Ito: told apart by colour-blind readers too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#F0E442")
+
+# After the last colour they begin again, hatched.
+HATCHES = ("", "///", "...", "xxx")
+
+# Characters that fit below or above a panel of `explain`, and points between two of its labels.
+PANEL_WIDTH = 52
+LABEL_HEIGHT, LABEL_WIDTH = 12.0, 70.0
 
 MEAN = {"marker": "*", "markersize": 12, "markerfacecolor": "black", "markeredgecolor": "white"}
 
@@ -44,8 +52,9 @@ def stopping_times(
         meanprops=MEAN,
         medianprops={"color": "black"},
     )
-    for box, colour in zip(boxes["boxes"], COLOURS * len(labels), strict=False):
-        box.set(facecolor=colour, alpha=0.75)
+    for number, box in enumerate(boxes["boxes"]):
+        colour, hatch = look(number)
+        box.set(facecolor=colour, alpha=0.75, hatch=hatch)
     axes.invert_yaxis()
     axes.set_xlim(left=0)
     axes.set_xlabel("measurements until the answer (box: quartiles, whiskers: 5–95 %, star: mean)")
@@ -57,6 +66,11 @@ def stopping_times(
         axes.legend(loc="upper right", frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     _save(figure, path)
+
+
+def look(number: int) -> tuple[str, str]:
+    """Colour and hatch of one of many: the first 32 are all different."""
+    return COLOURS[number % len(COLOURS)], HATCHES[number // len(COLOURS) % len(HATCHES)]
 
 
 def explain(
@@ -83,9 +97,8 @@ def explain(
     ):
         _draw_verification(axis, case, plane, reach, colour, problem)
         name = problem.answer_names[case.answer]
-        axis.set_title(
-            f"verifying the {label} answer, {name}: T = {time:.4g}", loc="left", fontsize=11
-        )
+        title = f"verifying the {label} answer, {name}: T = {time:.4g}"
+        axis.set_title(_fitting(title), loc="left", fontsize=11)
     _save(figure, path)
 
 
@@ -179,21 +192,40 @@ def _draw_answers(
     near = problem.near_best(mu)
     axes.scatter(*answers[~near].T, color="0.55", s=18, zorder=3, label="other answers")
     axes.scatter(*answers[near].T, color="black", s=18, zorder=3, label="ε-best answers")
-    for place, z in enumerate(sorted({price.furthest, price.greedy, *price.binding})):
-        axes.annotate(
-            problem.answer_names[z],
-            answers[z],
-            xytext=(-34, 12 + 11 * (place % 3)),
-            textcoords="offset points",
-            fontsize=9,
-            arrowprops={"arrowstyle": "-", "color": "0.5", "linewidth": 0.7},
-        )
     axes.set_xlabel("value ⟨μ, z⟩")
     axes.set_ylabel("a direction orthogonal to μ")
     axes.set_title("the answers", loc="left", fontsize=11)
     axes.margins(0.16)
+    named = sorted({price.furthest, price.greedy, *price.binding})
+    _label(axes, {problem.answer_names[z]: answers[z] for z in named})
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=3, fontsize=8, frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _label(axes: Any, points: Mapping[str, NDArray[np.float64]]) -> None:
+    """Names left above their points, each as high as those below it make necessary."""
+    axes.figure.draw_without_rendering()  # decides where points are on the paper
+    per_inch = 72 / axes.figure.dpi
+    places = {name: per_inch * axes.transData.transform(point) for name, point in points.items()}
+    taken: list[tuple[float, float]] = []
+    for name, (x, y) in sorted(places.items(), key=lambda place: place[1][1]):
+        height = y + LABEL_HEIGHT
+        for other, level in sorted(taken, key=lambda label: label[1]):
+            if abs(other - x) < LABEL_WIDTH and abs(level - height) < LABEL_HEIGHT:
+                height = level + LABEL_HEIGHT
+        taken.append((x, height))
+        axes.annotate(
+            name,
+            points[name],
+            xytext=(-34, height - y),
+            textcoords="offset points",
+            fontsize=9,
+            arrowprops={"arrowstyle": "-", "color": "0.5", "linewidth": 0.7},
+        )
+
+
+def _fitting(text: str) -> str:
+    return textwrap.fill(text, PANEL_WIDTH)
 
 
 def _draw_verification(
@@ -222,12 +254,15 @@ def _draw_verification(
     axes.plot(*confusing, "*", color=colour, markersize=14, markeredgecolor="white", zorder=4)
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     most = np.argsort(-case.weights)[:5]
-    shares = ", ".join(f"{arms[a]} {case.weights[a]:.0%}" for a in most if case.weights[a] > 0.005)
-    axes.set_xlabel(
-        f"optimal proportions: {shares}\n★ most confusing: {answers[case.nearest]} beats it by "
-        "more than ε\ngrey: parameters under which it is not ε-best",
-        fontsize=9,
+    shares = ", ".join(
+        f"{arms[a]}\N{NO-BREAK SPACE}{case.weights[a]:.0%}" for a in most if case.weights[a] > 0.005
     )
+    lines = (
+        f"optimal proportions: {shares}",
+        f"★ most confusing: {answers[case.nearest]} beats it by more than ε",
+        "grey: parameters under which it is not ε-best",
+    )
+    axes.set_xlabel("\n".join(map(_fitting, lines)), fontsize=9)
     axes.set(xticks=[], yticks=[])
 
 

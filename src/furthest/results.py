@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from furthest.stopping.test import Guarantee
 
 
+# More starved arms than this are counted.
+NAMED = 5
+
+
 @dataclass(frozen=True)
 class Summary:
     """The runs at one confidence level.
@@ -56,6 +60,7 @@ class Results:
     seconds: float  # wall time, without compiling
     interrupted: bool = False
     first: int = 0  # number of the first run
+    noise: float = 1.0  # standard deviation of the simulated noise, in the rewards' unit
 
     @property
     def runs(self) -> int:
@@ -83,11 +88,13 @@ class Results:
             for row in self.summary()
         ]
         cut = "interrupted: fewer runs than asked for" if self.interrupted else ""
+        unstopped = self.unstopped_words
         return display.card(
             f"{display.count(self.runs, 'run')} of {self._rule}",
             display.line(self.problem.in_words),
             display.line(self._guarantee.words, "soft" if self._guarantee.proven else "warning"),
             display.line(cut, "warning"),
+            display.line(unstopped or "", "warning"),
             display.table(head, rows),
         )
 
@@ -101,6 +108,21 @@ class Results:
     @property
     def _guarantee(self) -> "Guarantee":
         return self.strategy.guarantee_for(self.problem)
+
+    @property
+    def unstopped_words(self) -> str | None:
+        """How many runs were given up, and the arms that they measured least; None if none was."""
+        levels = [(delta, self._at(self.stopped, index), index) for delta, index in self._levels()]
+        delta, stopped, index = min(levels, key=lambda level: int(level[1].sum()))
+        if stopped.all():
+            return None
+        cap = int(self._at(self.stopping_times, index)[~stopped].max())
+        pulls = self._at(self.pulls, index)[~stopped]
+        return (
+            f"{(~stopped).sum():,} of {display.count(self.runs, 'run')} did not stop within "
+            f"{display.count(cap, 'measurement')} at δ = {delta:g}; "
+            f"{_starved(self.problem, pulls)}"
+        )
 
     def summary(self) -> list[Summary]:
         """One row per confidence level."""
@@ -171,8 +193,23 @@ class Results:
             "steps": self.steps,
             "seconds": self.seconds,
             "interrupted": self.interrupted,
+            "noise": self.noise,
+            "warnings": [words] if (words := self.unstopped_words) else [],
             "results": [_plain(summary) for summary in self.summary()],
         }
+
+
+def _starved(problem: Problem, pulls: NDArray[np.int64]) -> str:
+    """The arms that runs measured only in the initial design, or else the least measured one."""
+    design = np.isin(np.arange(pulls.shape[1]), problem.initial).astype(int)
+    never = np.flatnonzero((pulls <= design).all(axis=0))
+    if not len(never):
+        least = int(pulls.sum(axis=0).argmin())
+        share = pulls[:, least].sum() / pulls.sum()
+        return f"least measured: {problem.arm_names[least]!r}, {share:.2g} of all measurements"
+    names = ", ".join(repr(problem.arm_names[arm]) for arm in never[:NAMED])
+    more = f" and {len(never) - NAMED:,} more" if len(never) > NAMED else ""
+    return f"measured only in the initial design: {names}{more}"
 
 
 def _two_digits(error: float) -> float:

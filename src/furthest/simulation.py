@@ -4,10 +4,12 @@ Each run has a random stream of its own, derived from the seed and the run's num
 results do not depend on the number of workers or on how the runs are cut into chunks.
 """
 
+import math
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +17,9 @@ from numba.core import event
 from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
+from furthest.bars import NOBODY, Watch, patient_bar
 from furthest.engine import simulated
-from furthest.errors import InputError
+from furthest.errors import InputError, UnstoppedWarning
 from furthest.preparation import Prepared, prepare
 from furthest.problem import Problem
 from furthest.results import Results
@@ -25,7 +28,8 @@ from furthest.strategy import Strategy
 from furthest.task import Task
 from furthest.workers import spread
 
-MAX_ROUNDS = 10_000_000
+# Four times what the paper's longest cells need on average; a second or two of compiled code.
+MAX_ROUNDS = 1_000_000
 
 # Compiled code cannot be interrupted: return to Python this often.
 SLICE = 50_000
@@ -70,6 +74,7 @@ def simulate(
     noise: float | None = None,
     max_rounds: int = MAX_ROUNDS,
     progress: Advance | None = None,
+    quiet: bool = False,
 ) -> Results:
     """Simulate `runs` runs with Gaussian noise.
 
@@ -80,13 +85,19 @@ def simulate(
     where that is unknown.
 
     Several δ are served by one trajectory where the sampling rule does not depend on δ. A run that
-    has not stopped after `max_rounds` measurements is reported as unstopped. Ctrl-C returns the
-    runs finished so far. `progress` is called with the number of runs that were just finished.
+    has not stopped after `max_rounds` measurements is given up and reported as unstopped: an
+    `UnstoppedWarning` says how many there are and which arms they starved. An own rule in plain
+    Python takes about a minute for the default. Ctrl-C returns the runs finished so far.
+
+    On a terminal a bar on standard error shows how far it is, after a second. With `progress`,
+    which is called with the number of runs that were just finished, there is none; with `quiet`
+    neither bar nor warning.
     """
     strategy = strategy or Strategy()
     several = np.ndim(delta) > 0
     levels = tuple(float(level) for level in np.ravel(delta))
     _check(levels, runs, jobs, max_rounds, seed, first)
+    deviation = _noise(problem, noise)
     strategy.check_levels(levels)
     strategy.check_question(problem)
     near_best = problem.near_best(mu)
@@ -96,7 +107,7 @@ def simulate(
         task=task,
         truth=truth,
         means=task.arms @ truth,
-        noise=1.0 if noise is None else noise / problem.unit,
+        noise=deviation / problem.unit,
         strategy=strategy,
         deltas=tuple(levels[i] for i in order),
         seed=seed,
@@ -104,16 +115,15 @@ def simulate(
     )
     warm_up(job)
     started = time.perf_counter()
-    done, interrupted = _collect(
-        job, range(first, first + runs), jobs, progress or (lambda _: None)
-    )
+    with _shown(strategy.name, runs, progress, quiet) as watch:
+        done, interrupted = _collect(job, range(first, first + runs), jobs, watch)
     seconds = time.perf_counter() - started
 
     def arrange(array: NDArray[Any]) -> NDArray[Any]:
         by_level = np.moveaxis(array[np.argsort(done.numbers)], 1, 0)[np.argsort(order)]
         return by_level if several else by_level[0]
 
-    return Results(
+    results = Results(
         problem=problem,
         strategy=strategy,
         delta=levels if several else levels[0],
@@ -127,7 +137,28 @@ def simulate(
         steps=int(done.steps.sum()),
         seconds=seconds,
         interrupted=interrupted,
+        noise=deviation,
     )
+    if results.unstopped_words and not quiet:
+        warnings.warn(results.unstopped_words, UnstoppedWarning, stacklevel=2)
+    return results
+
+
+def _shown(
+    what: str, runs: int, progress: Advance | None, quiet: bool
+) -> AbstractContextManager[Watch]:
+    if progress is None and not quiet:
+        return patient_bar(what, runs)
+    return nullcontext(NOBODY._replace(finished=progress or NOBODY.finished))
+
+
+def _noise(problem: Problem, noise: float | None) -> float:
+    """What is given, or σ, or 1."""
+    if noise is None:
+        return problem.unit
+    if not 0 < noise < math.inf:
+        raise InputError(f"the noise must be positive, not {noise:g}")
+    return noise
 
 
 def _check(
@@ -164,7 +195,7 @@ def on_compile(announce: Callable[[], None]) -> Iterator[None]:
 
 def warm_up(job: Simulation) -> None:
     """Compile, or load from disk, without simulating anything; finds bad options early."""
-    _simulate_run(job._replace(max_rounds=0), _ready(job), 0)
+    _simulate_run(job._replace(max_rounds=0), _ready(job), 0, NOBODY.within)
 
 
 def _ready(job: Simulation) -> Prepared:
@@ -192,7 +223,7 @@ class _Streams(threading.local):
 _streams = _Streams()
 
 
-def _simulate_run(job: Simulation, ready: Prepared, number: int) -> Runs:
+def _simulate_run(job: Simulation, ready: Prepared, number: int, within: Advance) -> Runs:
     """One run, from its own random streams."""
     streams, source = _streams.of_run(job.seed, number), simulated(job.means, job.noise)
     run = ready.start()
@@ -203,6 +234,7 @@ def _simulate_run(job: Simulation, ready: Prepared, number: int) -> Runs:
         taken += ready.advance(job.task, run, source, *streams, until, True)
         if taken == job.max_rounds:
             break
+        within(taken)
     stopped = times >= 0
     times[~stopped] = taken
     answers[~stopped] = max(run.stopping.progress[Progress.ANSWER], 0)
@@ -213,7 +245,8 @@ def _simulate_run(job: Simulation, ready: Prepared, number: int) -> Runs:
 
 def _simulate_chunk(job: Simulation, first: int, last: int) -> Runs:
     ready = _ready(job)
-    return _join([_simulate_run(job, ready, number) for number in range(first, last)], job)
+    numbers = range(first, last)
+    return _join([_simulate_run(job, ready, each, NOBODY.within) for each in numbers], job)
 
 
 def _join(batches: list[Runs], job: Simulation) -> Runs:
@@ -224,23 +257,26 @@ def _join(batches: list[Runs], job: Simulation) -> Runs:
     return Runs(*(np.concatenate(arrays) for arrays in zip(*batches, strict=True)))
 
 
-def _collect(job: Simulation, numbers: range, jobs: int, progress: Advance) -> tuple[Runs, bool]:
+def _collect(job: Simulation, numbers: range, jobs: int, watch: Watch) -> tuple[Runs, bool]:
     """All runs, or those finished when Ctrl-C came."""
     finished: list[Runs] = []
-    batches = _one_process(job, numbers) if jobs == 1 else _many_processes(job, numbers, jobs)
+    alone = jobs == 1
+    batches = (
+        _one_process(job, numbers, watch.within) if alone else _many_processes(job, numbers, jobs)
+    )
     try:
         for batch in batches:
             finished.append(batch)
-            progress(len(batch.numbers))
+            watch.finished(len(batch.numbers))
     except KeyboardInterrupt:
         return _join(finished, job), True
     return _join(finished, job), False
 
 
-def _one_process(job: Simulation, numbers: range) -> Iterator[Runs]:
+def _one_process(job: Simulation, numbers: range, within: Advance) -> Iterator[Runs]:
     ready = _ready(job)
     for number in numbers:
-        yield _simulate_run(job, ready, number)
+        yield _simulate_run(job, ready, number, within)
 
 
 def _many_processes(job: Simulation, numbers: range, jobs: int) -> Iterator[Runs]:

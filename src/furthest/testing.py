@@ -139,7 +139,7 @@ def check_stops(
 ) -> None:
     """On an easy problem every run stops, with the right answer."""
     strategy = _strategy(rule, options, stopping)
-    results = simulate(EASY.problem, EASY.truth, strategy, 0.05, 50, max_rounds=5000)
+    results = simulate(EASY.problem, EASY.truth, strategy, 0.05, 50, max_rounds=5000, quiet=True)
     assert results.stopped.all(), f"{(~results.stopped).sum()} of 50 runs did not stop"
     assert (~results.correct).sum() <= 10, "far more errors than δ = 5 % allows"
 
@@ -153,9 +153,8 @@ def check_errors(
     """Where the wrong answer is wrong by a hair, errors stay below δ (up to four deviations)."""
     delta = 0.1
     strategy = _strategy(rule, options, stopping)
-    results = simulate(
-        BARELY_WRONG.problem, BARELY_WRONG.truth, strategy, delta, runs, max_rounds=2000
-    )
+    question = (BARELY_WRONG.problem, BARELY_WRONG.truth)
+    results = simulate(*question, strategy, delta, runs, max_rounds=2000, quiet=True)
     wrong = int((results.stopped & ~results.correct).sum())
     allowed = delta * runs + 4 * math.sqrt(delta * (1 - delta) * runs)
     assert wrong <= allowed, f"{wrong} errors in {runs} runs; δ = {delta} allows {allowed:.0f}"
@@ -177,9 +176,10 @@ def _interpreted(strategy: Strategy) -> Strategy:
 
 def _trajectory(strategy: Strategy, instance: Instance) -> NDArray[np.int64]:
     """Pulls per arm of a few runs cut off at rounds 40, 80 and 120."""
+    job = (instance.problem, instance.truth, strategy, 1e-9, 2)
     return np.array(
         [
-            simulate(instance.problem, instance.truth, strategy, 1e-9, 2, max_rounds=rounds).pulls
+            simulate(*job, max_rounds=rounds, quiet=True).pulls
             for rounds in (ROUNDS_CHECKED // 3, 2 * ROUNDS_CHECKED // 3, ROUNDS_CHECKED)
         ]
     )

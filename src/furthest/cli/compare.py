@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from furthest.instances import Instance
     from furthest.results import Results
 
-MOST_ARMS = 8  # so many columns of pulls fit beside the rest
+MOST_ARMS = 8  # so many columns of pulls fit beside the rules' names
 
 
 def command(
@@ -24,6 +24,7 @@ def command(
     delta: Annotated[float, typer.Option(help="Allowed probability of error.")] = 0.01,
     notion: o.NotionName = None,
     sigma: o.Sigma = None,
+    noise: o.Noise = None,
     mu: o.Mu = None,
     candidate: o.Candidate = "instantaneous-furthest",
     stopping: o.StoppingRule = None,
@@ -32,7 +33,7 @@ def command(
     runs: o.Runs = 1000,
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
-    max_rounds: o.MaxRounds = 10_000_000,
+    max_rounds: o.MaxRounds = 1_000_000,
     plot: Annotated[Path | None, typer.Option(help="Draw the box plots to this file.")] = None,
     json: o.Json = False,
 ) -> None:
@@ -47,7 +48,8 @@ def command(
         from furthest.characteristic import complexity
         from furthest.simulation import simulate
 
-        price = complexity(found.problem, found.truth)
+        unknown = found.problem.sigma is None
+        price = complexity(found.problem, found.truth, noise=(noise or 1.0) if unknown else None)
     outcomes: dict[str, Results] = {}
     for strategy in strategies:
         with o.progress_bar(strategy.name, runs) as progress:
@@ -59,8 +61,10 @@ def command(
                 runs,
                 seed,
                 jobs,
+                noise=noise,
                 max_rounds=max_rounds,
                 progress=progress,
+                quiet=True,
             )
         if outcomes[strategy.name].interrupted:
             break
@@ -71,7 +75,9 @@ def command(
 
         print(encoder.dumps(_data(found, price, outcomes, delta)))
     else:
-        _show(found, price, outcomes, delta, plot)
+        _show(found, price, outcomes, delta, noise)
+        if plot is not None:
+            print(f"Figure: {plot}")
 
 
 def _data(
@@ -114,30 +120,33 @@ def _show(
     price: "Complexity",
     outcomes: dict[str, "Results"],
     delta: float,
-    plot: Path | None,
+    noise: float | None,
 ) -> None:
     from rich.console import Console
-    from rich.table import Table
 
     console = Console()
     o.print_problem(console, instance)
+    o.print_noise(console, instance.problem, noise)
     limits = _limits(price, delta)
     console.print(", ".join(f"{label} = {value:.0f}" for label, value in limits.items()))
-    arms = instance.problem.arm_names
-    columns = arms if len(arms) <= MOST_ARMS else ()
-    table = Table("rule", "mean ± s.e.", "× limit", "5 % … 95 %", "errors", *columns)
+    heads = ("mean ± s.e.", "× limit", "5 % … 95 %", "errors")
+    table = o.table("rule", *heads, right=True)
     floor = limits["T_ε ln(1/δ)"]
     for name, results in outcomes.items():
         row = results.summary()[0]
-        pulls = [f"{value:.0f}" for value in row.pulls] if columns else []
         table.add_row(
             name,
             f"{row.mean:.0f} ± {row.sem:.1f}",
             f"{row.mean / floor:.2f}" if floor > 0 else "–",
             f"{row.q05:.0f} … {row.q95:.0f}",
             str(row.errors) + (f", {row.unstopped} open" if row.unstopped else ""),
-            *pulls,
         )
     console.print(table)
-    if plot is not None:
-        console.print(f"Figure: {plot}")
+    arms = instance.problem.arm_names
+    if len(arms) <= MOST_ARMS:
+        pulls = o.table("mean pulls", *arms, right=True)
+        for name, results in outcomes.items():
+            pulls.add_row(name, *(f"{value:.0f}" for value in results.summary()[0].pulls))
+        console.print(pulls)
+    open_runs = {name: results.unstopped_words for name, results in outcomes.items()}
+    o.print_warnings(console, (words and f"{name}: {words}" for name, words in open_runs.items()))

@@ -19,6 +19,10 @@ def command(
     eps: o.Eps = None,
     notion: o.NotionName = None,
     sigma: o.Sigma = None,
+    noise: Annotated[
+        float | None,
+        typer.Option(help="Standard deviation of the noise to expect, where σ is unknown."),
+    ] = None,
     mu: o.Mu = None,
     delta: o.Delta = None,
     gap: Annotated[float, typer.Option(help="Relative width of the brackets.")] = 1e-8,
@@ -36,9 +40,9 @@ def command(
     with o.compilation("complexity"):
         from furthest.characteristic import complexity
 
-        result = complexity(found.problem, found.truth, gap)
+        result = complexity(found.problem, found.truth, gap, noise=noise)
         # Again, for a time without compiling.
-        result = complexity(found.problem, found.truth, gap)
+        result = complexity(found.problem, found.truth, gap, noise=noise)
     if plot is not None:
         from furthest.plots import explain
 
@@ -55,19 +59,20 @@ def _show(
     instance: "Instance", result: "Complexity", deltas: list[float], plot: Path | None
 ) -> None:
     from rich.console import Console
-    from rich.table import Table
 
     console = Console()
     problem = instance.problem
     names = problem.answer_names
     o.print_problem(console, instance)
-    table = Table("", "answer", "T", "certified bracket")
+    if problem.sigma is None:
+        o.print_noise(console, problem, result.noise)
+    table = o.table("", "answer", "T", "certified bracket")
     bracket = f"[{result.lower:.8g}, {result.upper:.8g}]".replace("[", "\\[")
     table.add_row("furthest (T_ε)", names[result.furthest], f"{result.T:.6g}", bracket)
     table.add_row("greedy (T_g)", names[result.greedy], f"{result.T_greedy:.6g}", "")
     table.add_row("best, ε = 0 (T_0)", names[result.greedy], f"{result.T_bai:.6g}", "")
     console.print(table)
-    limits = Table("δ", *(f"{delta:g}" for delta in deltas))
+    limits = o.table("δ", *(f"{delta:g}" for delta in deltas))
     limits.add_row("T_ε ln(1/δ)", *(f"{result.measurements(delta):.1f}" for delta in deltas))
     console.print(limits)
     most = sorted(range(len(result.weights)), key=lambda arm: -result.weights[arm])[:8]

@@ -25,7 +25,6 @@ def command(
 ) -> None:
     """Show LεBAI at work on the paper's hard instance."""
     from rich.console import Console
-    from rich.table import Table
 
     from furthest import instances
     from furthest.characteristic import complexity
@@ -47,12 +46,14 @@ def command(
         for name, value in zip(problem.answer_names, problem.answers @ mu, strict=True)
     )
     console.print(f"True values: {values}. Both e1 (best) and inside are good enough.")
-    table = Table("strategy", "mean ± s.e.", "×limit", "errors", "e1 / inside", "stopping rule")
+    table = o.table("strategy", "mean ± s.e.", "×limit", "errors", "e1 / inside", "stopping rule")
     times = {}
     for label, (sampling, threshold) in ROWS.items():
         strategy = Strategy(sampling, threshold=threshold)
         with o.progress_bar(label, runs) as progress:
-            results = simulate(problem, mu, strategy, delta=DELTA, runs=runs, progress=progress)
+            results = simulate(
+                problem, mu, strategy, delta=DELTA, runs=runs, progress=progress, quiet=True
+            )
         row = results.summary()[0]
         times[label] = results.stopping_times.tolist()
         greedy, furthest = ((results.answers == answer).mean() for answer in (0, 2))

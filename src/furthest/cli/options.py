@@ -1,19 +1,23 @@
 """Options that several commands share."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from furthest import bars
 from furthest.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.table import Table
 
+    from furthest.problem import Problem
     from furthest.strategy import Strategy
+
+bars_of = bars.bars_of
 
 Instance = Annotated[
     str,
@@ -33,6 +37,13 @@ NotionName = Annotated[
 Sigma = Annotated[
     str | None,
     typer.Option(help="Standard deviation of the noise, or `unknown`.", show_default="1"),
+]
+Noise = Annotated[
+    float | None,
+    typer.Option(
+        help="Standard deviation of the noise to expect, where σ is unknown or may be too large.",
+        show_default="σ",
+    ),
 ]
 Mu = Annotated[str | None, typer.Option(help="True parameter, comma-separated.", metavar="X,Y,…")]
 Delta = Annotated[
@@ -151,28 +162,16 @@ def compilation(what: str) -> Iterator[None]:
         yield
 
 
-def bars_of(*columns: Any, drawn: bool = True) -> "Progress":
-    """Bars on standard error where that is a terminal, which leave nothing behind."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    shown = drawn and console.is_terminal
-    # Rich before 15 ends a display that was never shown with an empty line.
-    console.quiet = not shown
-    return Progress(*columns, console=console, transient=True, disable=not shown)
-
-
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """A bar on standard error where that is a terminal; announces compilations."""
-    from rich import progress as bars
+    from rich import progress
 
     columns = (
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(),
-        bars.MofNCompleteColumn(),
-        bars.TimeRemainingColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeRemainingColumn(),
     )
     with compilation(what), bars_of(*columns) as bar:
         task = bar.add_task(what, total=total)
@@ -187,3 +186,32 @@ def print_problem(console: "Console", instance: Any) -> None:
         f"[bold]{instance.name}[/bold]  {problem.notion} ε = {problem.eps:g}, "
         f"σ = {sigma}, {len(problem.arms)} arms, {len(problem.answers)} answers"
     )
+
+
+def print_noise(console: "Console", problem: "Problem", noise: float | None) -> None:
+    """Which noise is simulated, where it is not σ."""
+    if problem.sigma is None:
+        assumed = "noise 1 assumed: say with --noise what to expect" if noise is None else ""
+        console.print(assumed or f"noise {noise:g} assumed, of which no rule is told")
+    elif noise is not None and noise != problem.sigma:
+        console.print(f"noise {noise:g} simulated; the rules are told σ = {problem.sigma:g}")
+
+
+def print_warnings(console: "Console", warnings: Iterable[str | None]) -> None:
+    """What must not be missed, in yellow."""
+    from rich.markup import escape
+
+    for text in warnings:
+        if text:
+            console.print(f"[yellow]{escape(text)}[/yellow]")
+
+
+def table(name: str, *headings: str, right: bool = False) -> "Table":
+    """A table whose first column is never cut, and whose others break where they must."""
+    from rich.table import Table
+
+    found = Table()
+    found.add_column(name, no_wrap=True)
+    for heading in headings:
+        found.add_column(heading, overflow="fold", justify="right" if right else "left")
+    return found

@@ -17,7 +17,7 @@ Cap = Annotated[
     typer.Option(
         help="Give up a run after this many measurements.",
         min=1,
-        show_default="10000000; 100000 under a prior",
+        show_default="1000000; 100000 under a prior",
     ),
 ]
 
@@ -38,6 +38,7 @@ def command(
     delta: o.Delta = None,
     notion: o.NotionName = None,
     sigma: o.Sigma = None,
+    noise: o.Noise = None,
     mu: o.Mu = None,
     spread: Spread = None,
     sampling: o.Sampling = "lebai",
@@ -73,7 +74,8 @@ def command(
 
         data: dict[str, Any] = {"instance": found.name}
         if spread is None:
-            price = complexity(found.problem, found.truth)
+            expected = noise if found.problem.sigma is None else None
+            price = complexity(found.problem, found.truth, noise=expected)
             data["complexity"] = price.to_dict()
             middle = price.T
             results = simulate(
@@ -84,8 +86,10 @@ def command(
                 runs,
                 seed,
                 jobs,
+                noise=noise,
                 max_rounds=max_rounds or MAX_ROUNDS,
                 progress=progress,
+                quiet=True,
             )
         else:
             drawn = draw_parameters(found.problem, found.mu, spread, runs, seed)
@@ -96,6 +100,7 @@ def command(
                 deltas,
                 seed,
                 max_rounds=max_rounds or CUT_OFF,
+                noise=noise,
                 progress=progress,
             )
             quartiles = [float(q) for q in np.quantile(prices, (0.25, 0.5, 0.75))]
@@ -109,19 +114,25 @@ def command(
             row["limit"] = middle * math.log(1 / row["delta"])
         print(encoder.dumps(data))
     else:
-        _show(found, middle, results, spread)
+        _show(found, middle, results, spread, noise)
 
 
-def _show(instance: "Instance", price: float, results: "Results", spread: float | None) -> None:
+def _show(
+    instance: "Instance",
+    price: float,
+    results: "Results",
+    spread: float | None,
+    noise: float | None,
+) -> None:
     from rich.console import Console
-    from rich.table import Table
 
     console = Console()
     o.print_problem(console, instance)
+    o.print_noise(console, instance.problem, noise)
     strategy = results.strategy
     promise = strategy.guarantee_for(instance.problem)
     console.print(f"{strategy.name}, {o.stopping_name(strategy)}: {promise.words}")
-    table = Table("δ", "expect", "median", "5 % … 95 %", "limit T_ε ln(1/δ)", "× limit")
+    table = o.table("δ", "expect", "median", "5 % … 95 %", "limit T_ε ln(1/δ)", "× limit")
     for row in results.summary():
         floor = price * math.log(1 / row.delta)
         typical = row.mean if spread is None else row.median
@@ -136,7 +147,4 @@ def _show(instance: "Instance", price: float, results: "Results", spread: float 
     console.print(table)
     guess = "μ is as guessed" if spread is None else f"μ is within about {spread:g} of the guess"
     console.print(f"[dim]if {guess}: {results.runs} studies, {results.seconds:.2f} s[/dim]")
-    unstopped = max(row.unstopped for row in results.summary())
-    if unstopped:
-        cap = int(results.stopping_times.max())
-        console.print(f"[yellow]{unstopped} studies were cut off at {cap} measurements[/yellow]")
+    o.print_warnings(console, [results.unstopped_words])

@@ -131,12 +131,11 @@ def command(
         print(encoder.dumps(data))
         return
     from rich.console import Console
-    from rich.table import Table
 
     console = Console()
     for axis, entries in data.items():
         shown = columns(axis)
-        table = Table("GRID" if axis == "grid" else f"--{axis}", *shown)
+        table = o.table("GRID" if axis == "grid" else f"--{axis}", *shown)
         for entry in entries:
             table.add_row(entry["name"], *(_text(entry[key]) for key in shown.values()))
         console.print(table)

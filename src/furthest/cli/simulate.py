@@ -8,10 +8,12 @@ import typer
 from furthest.cli import options as o
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from furthest.instances import Instance
     from furthest.results import Results
 
-FEW_ARMS = 12  # so many fit into a table, one column each
+FEW_ARMS = 12  # so many rows are still a glance
 CSV_OR_PARQUET = "Also write every run to this file (.csv or .parquet)."
 
 
@@ -21,6 +23,7 @@ def command(
     delta: o.Delta = None,
     notion: o.NotionName = None,
     sigma: o.Sigma = None,
+    noise: o.Noise = None,
     mu: o.Mu = None,
     sampling: o.Sampling = "lebai",
     candidate: o.Candidate = "instantaneous-furthest",
@@ -33,7 +36,7 @@ def command(
     runs: o.Runs = 1000,
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
-    max_rounds: o.MaxRounds = 10_000_000,
+    max_rounds: o.MaxRounds = 1_000_000,
     out: Annotated[Path | None, typer.Option(help=CSV_OR_PARQUET)] = None,
     json: o.Json = False,
 ) -> None:
@@ -59,8 +62,10 @@ def command(
             runs=runs,
             seed=seed,
             jobs=jobs,
+            noise=noise,
             max_rounds=max_rounds,
             progress=progress,
+            quiet=True,
         )
     if out is not None:
         (results.to_csv if out.suffix == ".csv" else results.to_parquet)(out)
@@ -69,23 +74,22 @@ def command(
 
         print(encoder.dumps({"instance": found.name} | results.to_dict()))
     else:
-        _show(found, results)
+        _show(found, results, noise)
 
 
-def _show(instance: "Instance", results: "Results") -> None:
+def _show(instance: "Instance", results: "Results", noise: float | None) -> None:
     from rich.console import Console
-    from rich.table import Table
 
     console = Console()
     problem, strategy = instance.problem, results.strategy
     o.print_problem(console, instance)
+    o.print_noise(console, problem, noise)
     console.print(
         f"{strategy.name}, candidate {strategy.candidate}, stopping {o.stopping_name(strategy)}: "
         f"{strategy.guarantee_for(problem).words}"
     )
-    table = Table("δ", "mean ± s.e.", "median", "5 % … 95 %", "errors", "unstopped")
-    for column in table.columns:
-        column.justify = "right"
+    heads = ("mean ± s.e.", "median", "5 % … 95 %", "errors", "unstopped")
+    table = o.table("δ", *heads, right=True)
     for row in results.summary():
         table.add_row(
             f"{row.delta:g}",
@@ -96,21 +100,28 @@ def _show(instance: "Instance", results: "Results") -> None:
             str(row.unstopped),
         )
     console.print(table)
-    few = len(problem.arms) <= FEW_ARMS
-    pulls = Table("mean pulls", *(problem.arm_names if few else ["most pulled arms"]))
-    for row in results.summary():
-        pulls.add_row(f"δ = {row.delta:g}", *_pulls(problem.arm_names, row.pulls))
-    console.print(pulls)
+    console.print(_pulls(problem.arm_names, results))
     console.print(
         f"[dim]{results.runs} runs, {results.steps} measurements simulated in "
         f"{results.seconds:.2f} s[/dim]"
     )
     if results.interrupted:
-        console.print("[yellow]interrupted: these are the runs that were finished[/yellow]")
+        o.print_warnings(console, ["interrupted: these are the runs that were finished"])
+    o.print_warnings(console, [results.unstopped_words])
 
 
-def _pulls(names: tuple[str, ...], pulls: list[float]) -> list[str]:
-    if len(names) <= FEW_ARMS:
-        return [f"{value:.1f}" for value in pulls]
-    most = sorted(range(len(names)), key=lambda arm: -pulls[arm])[:8]
-    return [", ".join(f"{names[arm]}: {pulls[arm]:.1f}" for arm in most)]
+def _pulls(names: tuple[str, ...], results: "Results") -> "Table":
+    """Mean pulls, one row per arm; of many arms those that are measured most."""
+    rows = results.summary()
+    most = max(rows, key=lambda row: sum(row.pulls)).pulls
+    arms = list(range(len(names)))
+    if len(arms) > FEW_ARMS:
+        arms = sorted(arms, key=lambda arm: -most[arm])[:FEW_ARMS]
+    table = o.table("mean pulls", *(f"δ = {row.delta:g}" for row in rows), right=True)
+    for arm in arms:
+        table.add_row(names[arm], *(f"{row.pulls[arm]:.1f}" for row in rows))
+    if len(arms) < len(names):
+        others = [sum(row.pulls) - sum(row.pulls[arm] for arm in arms) for row in rows]
+        count = len(names) - len(arms)
+        table.add_row(f"{count} others", *(f"{value:.1f}" for value in others))
+    return table

@@ -23,6 +23,9 @@ from furthest.strategy import Strategy
 # How exactly the characteristic times of a random draw are solved.
 GAP = 1e-6
 
+# The paper's stopping times are averages over all runs: none may be cut off.
+MAX_ROUNDS = 10_000_000
+
 # Seconds that one unit costs besides its rounds, and that one round costs; rough.
 PER_RUN, PER_INSTANCE, PER_ROUND = 3e-4, 2e-3, 5e-7
 
@@ -116,7 +119,10 @@ class Runs:
     def _simulate(self, instance: Instance, first: int, runs: int, seed: int) -> Columns:
         delta = self.deltas if len(self.deltas) > 1 else self.deltas[0]
         results = simulate(
-            instance.problem, instance.truth, self.strategy, delta, runs, seed, first=first
+            *(instance.problem, instance.truth, self.strategy, delta, runs, seed),
+            first=first,
+            max_rounds=MAX_ROUNDS,
+            quiet=True,
         )
         if results.interrupted:
             raise KeyboardInterrupt
@@ -125,7 +131,8 @@ class Runs:
     def warm_up(self) -> None:
         """One round of one run."""
         instance = self.question.at(0)
-        simulate(instance.problem, instance.truth, self.strategy, self.deltas, runs=1, max_rounds=1)
+        job = (instance.problem, instance.truth, self.strategy, self.deltas)
+        simulate(*job, runs=1, max_rounds=1, quiet=True)
 
 
 @dataclass(frozen=True)
