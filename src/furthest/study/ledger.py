@@ -37,9 +37,9 @@ from furthest.study.events import (
 
 RESULTS = (TOLD, ADDED)
 
-# A trial is given up after its lease, or when so many results per trial that is out wait for it:
-# a worker that died must not keep the others measuring for nothing.
-PATIENCE = 10
+# A trial is given up after its lease; or when so many results wait for it, per trial that was ever
+# out at once: a worker that died must not keep the others measuring for nothing.
+PATIENCE = 5
 
 # In units of σ: beyond this double precision has too few digits left for the noise.
 LARGEST = 1e9
@@ -71,6 +71,7 @@ class Ledger:
         self.stopped: Event | None = None
         self._queue: deque[Event] = deque()  # asks whose results have not counted yet
         self._held = 0  # results that do not count yet
+        self._crowd = 0  # the most trials that were ever out at once
         self._now = created.at
 
     def apply(self, events: Iterable[Event]) -> None:
@@ -83,6 +84,7 @@ class Ledger:
             kind, trial = event.kind, event.trial
             if kind == ASKED:
                 self.open[trial] = event
+                self._crowd = max(self._crowd, len(self.open))
                 if self.settings.order == AS_ASKED:
                     self._queue.append(event)
             elif kind == STOPPED:
@@ -119,7 +121,7 @@ class Ledger:
                 self._held -= 1
             elif asked.trial not in self.failed:
                 in_time = asked.at + self.settings.lease >= self._now
-                if in_time and self._held <= PATIENCE * len(self.open):
+                if in_time and self._held <= PATIENCE * self._crowd:
                     return
                 self.given_up[asked.trial] = event
             self._queue.popleft()
