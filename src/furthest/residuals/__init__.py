@@ -1,124 +1,172 @@
-"""Do the measurements look like the model? Warnings before it misleads.
+"""Do the measurements look like the model? Findings before it misleads.
 
-Both tests are e-values that may be looked at after every measurement, whatever the sampling rule:
-where the model is right, each ever warns with probability at most `LEVEL`.
+| condition   | needed for      | evidence                                                         |
+|-------------|-----------------|------------------------------------------------------------------|
+| noise level | σ given         | e-value against "σ is large enough", from the spread in the arms |
+| linear      | any σ           | e-value against "the values are linear in the features"          |
+| equal noise | σ unknown       | e-value against "all arms have one σ"                            |
+| Gaussian    | σ unknown       | values that repeat exactly, and not by rounding                  |
 
-*σ too small.* X = ⟨μ, a⟩ + η with η σ-sub-Gaussian has E exp(λη²/σ²) ≤ (1 − 2λ)^(−½), so for every
-ρ in (0, 1) the product of √ρ·exp((1 − ρ)η²/2σ²) is a supermartingale. It increases in Ση², and that
-is at least the squared deviation of all measurements from the mean of their arm. So a linear model
-that does not fit cannot set this one off; nor can it see a σ that is too large, noise that depends
-on the arm, or a single bad value among many arms measured once.
+Where the condition holds, an e-value ever reaches 1/p with probability at most p, whenever it is
+looked at and whatever the sampling rule: docs/theory/doubts.md. A given σ is an upper bound for
+every arm, so it needs neither equal noise nor a Gaussian.
 
-*Linear model.* Against arms with values of their own there is the mixture over a N(0, 1/κ)
-deviation of each arm, as in docs/theory.md: ½Σ N²r²/(N + κ) − ½Σ ln(1 + N/κ) for the deviations r
-of the arms' means from ⟨μ, a⟩, in units of σ, at the μ that suits it best. It sees only arms that
-were measured: nothing can be said of a direction in which there is one arm.
-
-For unknown σ the deviations are compared with the spread within the arms, by an F-test: a heuristic
-at the same level, which peeking inflates.
+None of them can see noise that is heavy-tailed but rare, means that drift, results that depend on
+each other, or a direction of the features in which there is only one arm.
 """
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from furthest.residuals.repeats import Repeats as Repeats
-from furthest.residuals.repeats import rounding as rounding
+from furthest.residuals.advice import INTERCEPT, columns_to_try
+from furthest.residuals.evalues import (
+    Sample,
+    deviations,
+    misfit_log_e_value,
+    noise_log_e_value,
+    summarise,
+    unequal_log_e_value,
+)
+from furthest.residuals.repeats import Repeats, repeats, rounding
 
 if TYPE_CHECKING:
     from furthest.problem import Problem
 
-LEVEL = 1e-3
+__all__ = ["DOUBT", "REFUTED", "Finding", "Repeats", "check", "examine", "rounding"]
 
-# 1/ρ: how many times larger the true variance may be.
-VARIANCE_RATIOS = (1.2, 1.5, 2.0, 4.0, 10.0, 100.0)
+# From here on a condition is in doubt: wrongly so in one study of 20 at most …
+DOUBT = math.log(20)
 
-# κ: after how many pulls a deviation of one σ in one arm counts.
-PRECISIONS = (1.0, 16.0, 256.0)
+# … and from here on refuted: one of 1000.
+REFUTED = math.log(1000)
+
+
+class Finding(NamedTuple):
+    """Something in the data that speaks against the model.
+
+    Attributes:
+        condition: What is in doubt: `noise level`, `linear`, `equal noise` or `Gaussian`.
+        log_e: The natural logarithm of the evidence; inf where the data are impossible under it.
+        words: What is seen.
+        advice: What to do about it.
+    """
+
+    condition: str
+    log_e: float
+    words: str
+    advice: str
+
+
+def examine(
+    problem: "Problem", arms: NDArray[np.int64], values: NDArray[np.float64]
+) -> list[Finding]:
+    """Everything that puts a condition of the theorem in doubt; empty if nothing does."""
+    if len(values) == 0:
+        return []
+    sample = summarise(arms, values)
+    if problem.sigma is None:
+        impossible = _repeating(problem, arms, values)
+        # The other two compare with a Gaussian curve, which there is not.
+        found = (
+            [impossible] if impossible else [_unequal(problem, sample), _misfit(problem, sample)]
+        )
+    else:
+        noise = _noise(problem.sigma, sample)
+        # A σ that is too small would make everything look like a misfit.
+        sigma = None if noise.log_e >= DOUBT else problem.sigma
+        found = [noise, _misfit(problem, sample, sigma)]
+    return [finding for finding in found if finding.log_e >= DOUBT]
 
 
 def check(problem: "Problem", arms: NDArray[np.int64], values: NDArray[np.float64]) -> list[str]:
-    """What speaks against the model in these measurements, in words; empty if nothing."""
-    counts = np.bincount(arms, minlength=len(problem.arms)).astype(float)
-    seen = counts > 0
-    if not seen.any():
-        return []
-    means = np.zeros_like(counts)
-    np.divide(np.bincount(arms, values, len(counts)), counts, out=means, where=seen)
-    within = float(((values - means[arms]) ** 2).sum())
-    if problem.sigma is None:
-        return _unknown_sigma(problem, counts, means, within)
-    if noise_log_e_value(within / problem.sigma**2, len(values)) > -math.log(LEVEL):
-        replicates = len(values) - int(seen.sum())
-        spread = math.sqrt(within / max(replicates, 1))
-        return [_noise(problem.sigma, spread)]
-    log_e, deviations = misfit_log_e_value(problem, counts, means)
-    return [_misfit(problem, deviations)] if log_e > -math.log(LEVEL) else []
-
-
-def noise_log_e_value(squares: float, rounds: int) -> float:
-    """Log e-value against "σ is large enough", `squares` in units of σ²."""
-    terms = [
-        0.5 * (1 - 1 / ratio) * squares - 0.5 * rounds * math.log(ratio)
-        for ratio in VARIANCE_RATIOS
+    """What refutes the model in these measurements, in words; empty if nothing."""
+    return [
+        f"{finding.words}; {finding.advice}"
+        for finding in examine(problem, arms, values)
+        if finding.log_e >= REFUTED
     ]
-    return float(np.logaddexp.reduce(terms)) - math.log(len(terms))
 
 
-def misfit_log_e_value(
-    problem: "Problem", counts: NDArray[np.float64], means: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
-    """Log e-value against the linear model, and the arms' deviations from its best fit."""
-    terms, deviations = [], np.zeros_like(means)
-    for precision in PRECISIONS:
-        weights = counts**2 / (counts + precision)
-        deviations = _deviations(problem, weights, means)
-        evidence = (weights * deviations**2).sum() / (problem.sigma or 1.0) ** 2
-        terms.append(0.5 * (evidence - np.log1p(counts / precision).sum()))
-    return float(np.logaddexp.reduce(terms)) - math.log(len(terms)), deviations
-
-
-def _deviations(
-    problem: "Problem", weights: NDArray[np.float64], means: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Means of the measured arms minus their weighted least-squares fit; 0 for the others."""
-    roots = np.sqrt(weights)
-    fit = np.linalg.lstsq(roots[:, None] * problem.arms, roots * means, rcond=None)[0]
-    return np.asarray(np.where(weights > 0, means - problem.arms @ fit, 0.0))
-
-
-def _unknown_sigma(
-    problem: "Problem",
-    counts: NDArray[np.float64],
-    means: NDArray[np.float64],
-    within: float,
-) -> list[str]:
-    from scipy.stats import f
-
-    seen = counts > 0
-    free = int(seen.sum()) - int(np.linalg.matrix_rank(problem.arms[seen]))
-    replicates = int(counts.sum()) - int(seen.sum())
-    if free < 1 or replicates < 1 or within <= 0:
-        return []
-    deviations = _deviations(problem, counts, means)
-    ratio = (counts * deviations**2).sum() / free / (within / replicates)
-    return [_misfit(problem, deviations)] if f.sf(ratio, free, replicates) < LEVEL else []
-
-
-def _noise(sigma: float, spread: float) -> str:
-    return (
-        f"the noise is larger than σ = {sigma:g} says: within the arms it is about {spread:.3g}; "
-        "the guarantee holds for the σ given, so start again with a larger one, or with σ unknown"
+def _noise(sigma: float, sample: Sample) -> Finding:
+    squares = float(sample.within.sum()) / sigma**2
+    return Finding(
+        "noise level",
+        noise_log_e_value(squares, float(sample.counts.sum())),
+        f"the noise is larger than σ = {sigma:g} says: within the arms it is about "
+        f"{sample.spread:.3g}",
+        "the guarantee holds for the σ given, so start again with a larger one, or with σ unknown",
     )
 
 
-def _misfit(problem: "Problem", deviations: NDArray[np.float64]) -> str:
-    worst = int(np.abs(deviations).argmax())
-    side = "above" if deviations[worst] > 0 else "below"
-    return (
-        f"the features do not explain the values: {problem.arm_names[worst]!r} is measured "
-        f"{abs(deviations[worst]):.3g} {side} its prediction; the guarantee needs a linear model, "
-        "so add features or interactions, or compare plain options"
+def _misfit(problem: "Problem", sample: Sample, sigma: float | None = None) -> Finding:
+    features = problem.arms[sample.seen]
+    log_e = misfit_log_e_value(features, sample, sigma)
+    if log_e < DOUBT:
+        return Finding("linear", log_e, "", "")
+    apart = deviations(features, sample.counts, sample.means)
+    worst = int((np.sqrt(sample.counts) * np.abs(apart)).argmax())
+    side = "above" if apart[worst] > 0 else "below"
+    return Finding(
+        "linear",
+        log_e,
+        f"the features do not explain the values: {problem.arm_names[sample.seen[worst]]!r} is "
+        f"measured {abs(apart[worst]):.3g} {side} its prediction",
+        f"the guarantee needs a linear model: {_columns(problem, sample, sigma)}",
+    )
+
+
+def _columns(problem: "Problem", sample: Sample, sigma: float | None) -> str:
+    """What to try, as far as the values tell; it was chosen by them, so it proves nothing."""
+    found, enough = columns_to_try(problem, sample, sigma, DOUBT)
+    if not found:
+        return "no square or product of the features explains it, so compare plain options"
+    missing = ["an intercept, a feature that is 1 for every arm," * (INTERCEPT in found)]
+    missing += [f"the column {name}" for name in found if name != INTERCEPT]
+    words = " and ".join(filter(None, missing)).removesuffix(",")
+    outcome = "would explain these values" if enough else "helps most, but does not explain all"
+    return f"{words} {outcome} (exploratory: chosen by looking at them), or compare plain options"
+
+
+def _unequal(problem: "Problem", sample: Sample) -> Finding:
+    log_e = unequal_log_e_value(sample)
+    if log_e < DOUBT:
+        return Finding("equal noise", log_e, "", "")
+    freedom, within = sample.counts - 1, sample.within
+    others = (within.sum() - within) / np.maximum(freedom.sum() - freedom, 1)
+    own = within / np.maximum(freedom, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = own / others
+        apart = np.nan_to_num(freedom * (ratio - 1 - np.log(ratio)), nan=0.0)
+    odd = int(apart.argmax())
+    return Finding(
+        "equal noise",
+        log_e,
+        f"the noise depends on the arm: that of {problem.arm_names[sample.seen[odd]]!r} is about "
+        f"{math.sqrt(own[odd]):.3g}, that of the others {math.sqrt(others[odd]):.3g}",
+        "unknown σ must be one constant, so give a σ that no arm exceeds, or bounds",
+    )
+
+
+def _repeating(
+    problem: "Problem", arms: NDArray[np.int64], values: NDArray[np.float64]
+) -> Finding | None:
+    found = repeats(arms, values)
+    if not found.discrete:
+        return None
+    equal = values == found.commonest
+    counts = np.bincount(arms[equal], minlength=len(problem.arms))
+    arm, times, results, whose = int(counts.argmax()), found.times, found.results, ""
+    if counts[arm] > 1:
+        times, results = int(counts[arm]), int((arms == arm).sum())
+        whose = f" of {problem.arm_names[arm]!r}"
+    return Finding(
+        "Gaussian",
+        math.inf,
+        f"{times} of {results} results{whose} are exactly {found.commonest:.10g}, and nothing "
+        "shows that this is only rounding",
+        "unknown σ needs Gaussian noise, which never repeats, so a study will not stop on these: "
+        "give bounds=(0, 1) for yes/no outcomes, bounds=(a, b) for ratings, or σ if you know it",
     )
