@@ -219,25 +219,26 @@ def test_statuses_and_certificates(study):
             assert "When it stops" in read(study.status())[0]
     status, proof = study.status(), study.certificate()
     assert repr(status) == (
-        f"Status('a & b', stopped, the answer is {NASTY!r}, {status.statistic:.2f} of "
+        f"Status('a & b', stopped, the answer is {NASTY!r} (proven if), {status.statistic:.2f} of "
         f"{status.threshold:.2f}; {status.measurements} measured, 0 pending, 1 failed)"
     )
     assert repr(proof) == (
-        f"Certificate('a & b', answer {NASTY!r}, {proof.measurements} measurements, δ = 0.1)\n"
-        f"  guarantee: {proof.guarantee}"
+        f"Certificate('a & b', answer {NASTY!r}, proven if, {proof.measurements} measurements, "
+        f"δ = 0.1)\n  guarantee: {proof.guarantee}"
     )
     for thing in (status, proof):
         text, rows = read(thing)
         assert proof.guarantee[1:] in text
         assert "Warning: 1 measurement failed" in text
-        assert [NASTY, "3", "proven"] in rows
+        assert [NASTY, "3", "proven if"] in rows
     _, rows = read(status)
     figures = map(display.figure, (status.statistic, status.threshold))
     assert rows[:2] == [["answer", "statistic", "threshold", ""], [NASTY, *figures, ""]]
     assert proof.log_digest[:16] in read(proof)[0]
-    unproven = replace(proof, guarantee="none: heuristic", proven=False)
-    assert "guarantee: none: heuristic" in repr(unproven)
-    for thing in (unproven, replace(status, certificate=unproven)):
+    no = "not proven"
+    unproven = replace(proof, guarantee=f"{no}: heuristic", standing=no, proven=False)
+    assert "guarantee: not proven: heuristic" in repr(unproven)
+    for thing in (unproven, replace(status, certificate=unproven, standing=no)):
         assert [NASTY, "3", "accepted, not proven"] in read(thing)[1]
     text, rows = read(study)
     assert "the answer is" in text

@@ -44,9 +44,9 @@ def study(folder, monkeypatch, capfd):
     return call
 
 
-def data(process):
+def data(process, code=0):
     """The one JSON value on standard output, and nothing else."""
-    assert process.returncode == 0, process.stderr
+    assert process.returncode == code, process.stderr
     return json.loads(process.stdout)
 
 
@@ -104,8 +104,14 @@ def test_a_whole_study(study, folder):
     assert (first["id"], first["arm"], first["value"]) == (trials[0]["id"], 0, -0.25)
     assert exported["certificate"] == done["certificate"]
     (folder / "paint.json").write_text(json.dumps(exported))
-    assert data(study("verify", "paint.json", "--json"))["certificate"] == done["certificate"]
-    assert data(study("verify", "paint", "--certificate", "paint.json", "--json"))["verified"]
+    # One measurement failed and one was added: proven under conditions that are in doubt.
+    verified = data(study("verify", "paint.json", "--json"), 3)
+    assert verified["certificate"] == done["certificate"]
+    assert verified["standing"] == done["standing"] == "proven if"
+    assert data(study("verify", "paint", "--certificate", "paint.json", "--json"), 3)["verified"]
+    said = study("verify", "paint")
+    assert (said.returncode, said.stdout[:12]) == (3, "verified: if")
+    assert said.stderr.count("warning: ") == len(done["warnings"])
     exported["certificate"]["statistic"] += 1
     (folder / "paint.json").write_text(json.dumps(exported))
     assert "the certificate says statistic" in refused(study("verify", "paint.json"), 1)
@@ -114,7 +120,7 @@ def test_a_whole_study(study, folder):
     assert done["certificate"]["log_digest"] in (folder / "paint.html").read_text()
     rows = study("export", "paint").stdout.splitlines()
     assert rows[0].startswith("id,arm,name,value")
-    assert len(rows) == done["measurements"] + 1
+    assert len(rows) == done["measurements"] + done["surplus"] + 1
 
     assert "--yes" in refused(study("delete", "paint"))
     assert data(study("delete", "paint", "--yes", "--json")) == {"deleted": "paint"}

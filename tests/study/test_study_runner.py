@@ -50,7 +50,7 @@ def test_it_measures_until_the_study_stops(sqlite_url, script):
     done = Runner(study, command, jobs=2).run(None, lambda: reported.append(1))
     status = study.status()
     assert (status.state, status.answer_name) == ("stopped", "A")
-    assert done == len(reported) == status.measurements + status.failed
+    assert done == len(reported) == len(study.history()) + len(study.failures())
     assert status.pending == 0
     assert {each.value for each in study.history()} == {3.0, -3.0}
 

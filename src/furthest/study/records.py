@@ -371,7 +371,8 @@ def verdict_words(verdict: str, standing: str | None) -> tuple[str, str]:
         return verdict, "soft" if verdict == RULED_OUT else ""
     if standing is None:
         return verdict, "good"
-    return (verdict if standing == NOT_PROVEN else standing), TONES[standing]
+    words = f"{verdict}, {standing}" if standing == NOT_PROVEN else standing
+    return words, TONES[standing]
 
 
 def _verdict_table(verdicts: Sequence[AnswerVerdict], standing: str | None) -> str:
