@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numba.extending import overload
 
-from furthest.kernels.evidence import Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import kernel, spliced
 from furthest.kernels.scales import FIRST_SCALE, SCALES
 from furthest.stopping.nomination import Nominee, Stopping
@@ -49,7 +49,12 @@ def choose(rule: Any, task: Task, evidence: Evidence, stopping: Stopping) -> int
 def judge(
     test: Any, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
 ) -> tuple[int, int]:
-    """(answer, confidence levels that it has reached), by the stopping test."""
+    """(answer, confidence levels that it has reached), by the stopping test.
+
+    While V is singular there is nothing that a test could go by: no more than before.
+    """
+    if evidence.clock[Clock.SINGULAR] == 1:
+        return nominee.answer, nominee.reached
     own = _tests[type(test)]
     if own.compiled and not _rules[type(rule)].compiled:
         rule = Hidden()
@@ -82,7 +87,13 @@ def _choose_compiled(rule: Any, task: Any, evidence: Any, stopping: Any) -> Any:
 @overload(judge, inline="always", strict=False)
 def _judge_compiled(test: Any, task: Any, evidence: Any, nominee: Any, rule: Any) -> Any:
     chosen = _tests[test.instance_class].judge
-    return lambda test, task, evidence, nominee, rule: chosen(test, task, evidence, nominee, rule)
+
+    def judge(test: Any, task: Any, evidence: Any, nominee: Any, rule: Any) -> Any:
+        if evidence.clock[Clock.SINGULAR] == 1:
+            return nominee.answer, nominee.reached
+        return chosen(test, task, evidence, nominee, rule)
+
+    return judge
 
 
 @overload(observe, inline="always", strict=False)

@@ -29,7 +29,8 @@ from furthest.kernels.topwrong import (
     top_wrong,
 )
 from furthest.problem import Notion, Problem
-from furthest.stopping.top_wrong import check
+from furthest.stopping.nomination import Nominee
+from furthest.stopping.top_wrong import check, score
 from furthest.task import Task
 from oracles.near_null import (
     CHASE,
@@ -136,6 +137,24 @@ def test_the_cases_have_evidence_of_every_kind() -> None:
     assert (kinds == math.inf).sum() > 20
     assert ((kinds > required) & (kinds < math.inf)).sum() > 20
     assert ((kinds > 0) & (kinds < required)).sum() > 20
+
+
+@pytest.mark.parametrize(("seed", "d", "notion"), [case for case in CASES if case[1] in (2, 3)])
+def test_the_score_is_where_the_theorem_begins_to_hold(seed: int, d: int, notion: Notion) -> None:
+    """Also at a formal δ' > 1: the oracle accepts just above exp(−score), and not just below."""
+    task, oracle = random_case(seed, d, notion)
+    evidence, state = no_evidence(task), top_wrong(task, [DELTA])
+    for arm, reward in zip(oracle.pulls, oracle.rewards, strict=True):
+        take_in(task, evidence, arm, reward)
+        observe(state, task, evidence, arm, reward)
+    Z, values = oracle.answers, oracle.answers @ oracle.m
+    for z in range(len(Z)):
+        found = score(state, task, evidence, Nominee(z, 0.0, 0), None)
+        if values[z] - oracle.c * np.delete(values, z).max() + oracle.e <= 0:
+            assert -math.inf < found.statistic < found.threshold
+        elif found.statistic < 50:
+            assert oracle.stops(z, math.exp(1e-4 - found.statistic))
+            assert not oracle.stops(z, math.exp(-1e-4 - found.statistic))
 
 
 @pytest.mark.parametrize(("seed", "d", "notion"), CASES[::3])

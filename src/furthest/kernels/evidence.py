@@ -40,12 +40,13 @@ class Clock(IntEnum):
     READY = 1  # 1 once the initial design is complete and the estimate exists
     MEMO_ROUND = 2  # round of the memorised instantaneous furthest answer
     MEMO_ANSWER = 3
+    SINGULAR = 4  # 1 while V has no Cholesky factor: nothing can be proven
 
 
 class Evidence(NamedTuple):
     """The state of knowledge after t measurements."""
 
-    clock: Counts  # (4,) see Clock
+    clock: Counts  # (5,) see Clock
     counts: Counts  # (K,) pulls of each arm, N
     sums: Vector  # (K,) sum of the rewards of each arm
     matrix: Matrix  # (d, d) V = Σ N_a a aᵀ
@@ -106,10 +107,9 @@ def take_in(task: Task, evidence: Evidence, arm: int, reward: float) -> None:
     else:
         surprise = reward - dot(task.arms[arm], evidence.estimate)
         evidence.residual[0] += surprise * surprise / (1.0 + evidence.widths[arm])
+        _update(task, evidence, arm, surprise)
         if clock[Clock.ROUNDS] % REFRESH == 0:
             recompute(task, evidence)
-        else:
-            _update(task, evidence, arm, surprise)
     if not task.sigma_known:
         evidence.precision[0] = _estimated_precision(
             evidence.residual[0], clock[Clock.ROUNDS] - task.arms.shape[1]
@@ -183,7 +183,11 @@ def _update(task: Task, evidence: Evidence, arm: int, surprise: float) -> None:
 
 @kernel
 def recompute(task: Task, evidence: Evidence) -> None:
-    """Everything afresh from counts and sums of rewards: O(K d² + Z d² + d³)."""
+    """Everything afresh from counts and sums of rewards: O(K d² + Z d² + d³).
+
+    Where V is singular to rounding, what the updates have made of it stays: after a singular design
+    V⁻¹ = 0 and μ_t = 0, which say nothing, and the residual is the sum of squares, never too small.
+    """
     d = task.arms.shape[1]
     pulls = evidence.along_arms
     for a in range(pulls.shape[0]):
@@ -194,7 +198,9 @@ def recompute(task: Task, evidence: Evidence) -> None:
         for j in range(i + 1):
             matrix[j, i] = matrix[i, j]
     copy(matrix, factor)
-    cholesky(factor)
+    evidence.clock[Clock.SINGULAR] = 0 if cholesky(factor) else 1
+    if evidence.clock[Clock.SINGULAR] == 1:
+        return
 
     for i in range(d):
         fill(inverse[i], 0.0)

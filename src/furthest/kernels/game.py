@@ -59,7 +59,7 @@ def closest_alternative(
 ) -> float:
     """(μ − λ)/σ as scale · direction, for λ the closest alternative to the answer at V_w.
 
-    0 while σ cannot be estimated: then slack alone decides what is gained.
+    0 while σ cannot be estimated, or V_w has no factor: then slack alone decides what is gained.
     """
     factor, columns, direction = player.factor, player.columns, player.direction
     weighted_information(task.outer, weights, player.packed, factor)
@@ -68,7 +68,9 @@ def closest_alternative(
         weighted_information(task.outer, weights, player.packed, factor)
         for i in range(factor.shape[0]):
             factor[i, i] += RIDGE
-        cholesky(factor)
+        if not cholesky(factor):
+            fill(direction, 0.0)
+            return 0.0
     copy(task.answer_columns, columns)
     solve_lower_many(factor, columns)
     own = contrast_norms(columns, columns, answer, task.c, evidence.norms)

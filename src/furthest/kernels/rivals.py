@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from furthest.kernels.alternatives import SAME, contrast_norms
 from furthest.kernels.answers import TIE
-from furthest.kernels.evidence import Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import inlined
 from furthest.task import Task
 
@@ -42,7 +42,7 @@ def eliminate(task: Task, evidence: Evidence, width: float, active: Mask) -> int
     """Mark the answers that no other one beats for certain; returns how many there are.
 
     i is beaten if some j has ⟨μ_t, j − i⟩/σ ≥ ‖j − i‖_{V⁻¹} √width (Soare, Lazaric & Munos 2014).
-    Of equal answers only the first can be active.
+    Of equal answers only the first can be active. While V is singular none is beaten.
     """
     norms, values, precision = evidence.norms, evidence.values, evidence.precision[0]
     survivors = 0
@@ -50,6 +50,8 @@ def eliminate(task: Task, evidence: Evidence, width: float, active: Mask) -> int
         floor = SAME * contrast_norms(task.answer_columns, evidence.projected, i, 1.0, norms)
         active[i] = True
         for j in range(norms.shape[0]):
+            if evidence.clock[Clock.SINGULAR] == 1:
+                break
             if norms[j] > floor:
                 if precision * (values[j] - values[i]) >= math.sqrt(norms[j] * width):
                     active[i] = False

@@ -20,14 +20,18 @@ def mixture_scales(d: int) -> Vector:
 
 @kernel
 def volumes(matrix: Matrix, precisions: Vector, factor: Matrix, out: Vector) -> float:
-    """out_j = ln|V + κ_jI| − ln|κ_jI| for every precision κ_j; returns the least of them."""
+    """out_j = ln|V + κ_jI| − ln|κ_jI| for every precision κ_j; returns the least of them.
+
+    Infinite, which proves nothing, where rounding leaves V + κ_jI without a Cholesky factor.
+    """
     d = factor.shape[0]
     least = math.inf
     for j in range(precisions.shape[0]):
         copy(matrix, factor)
         for i in range(d):
             factor[i, i] += precisions[j]
-        cholesky(factor)
-        out[j] = log_determinant(factor) - d * math.log(precisions[j])
+        out[j] = math.inf
+        if cholesky(factor):
+            out[j] = log_determinant(factor) - d * math.log(precisions[j])
         least = min(least, out[j])
     return least

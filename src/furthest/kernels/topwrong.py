@@ -200,23 +200,25 @@ def observe(state: TopWrong, task: Task, evidence: Evidence, arm: int, reward: f
     state.residual[Residual.SUM] = evidence.residual[0]
     if state.registers[Register.STARTED] == 0:
         state.registers[Register.STARTED] = 1
-        _fold_design(state, evidence.estimate, evidence.inverse, rounds)
+        _fold_design(state, evidence, rounds)
         return
     _fold(state, task.arms[arm], evidence.inverse, rounds, reward)
 
 
 @kernel
-def _fold_design(state: TopWrong, estimate: Vector, inverse: Matrix, rounds: float) -> None:
+def _fold_design(state: TopWrong, evidence: Evidence, rounds: float) -> None:
     """Fold in the initial design, fixed beforehand: g = n₀V⁻¹a with V of the complete design.
 
-    Then B = n₀·I, J = n₀²·V⁻¹ and τ = n₀·m.
+    Then B = n₀·I, J = n₀²·V⁻¹ and τ = n₀·m. Of a singular design g = 0, and all of them are 0.
     """
-    d = estimate.shape[0]
+    d = evidence.estimate.shape[0]
     for i in range(d):
-        state.total[i] = rounds * estimate[i]
+        state.total[i] = rounds * evidence.estimate[i]
         for j in range(d):
             state.drift[i, j] = 0.0
-            state.spread[i, j] = rounds * rounds * inverse[i, j]
+            state.spread[i, j] = rounds * rounds * evidence.inverse[i, j]
+        if evidence.clock[Clock.SINGULAR] == 1:
+            state.drift[i, i] = -rounds
 
 
 @inlined

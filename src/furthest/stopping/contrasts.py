@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from furthest.kernels.alternatives import SAME
-from furthest.kernels.evidence import Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.task import Task
 
 
@@ -31,10 +31,25 @@ def contrasts(task: Task, evidence: Evidence, z: int) -> Contrasts:
     return Contrasts(margins, norms[others], spreads[others])
 
 
+def is_singular(evidence: Evidence) -> bool:
+    """Whether V is singular to rounding, so that nothing can be said of any answer."""
+    return bool(evidence.clock[Clock.SINGULAR])
+
+
+def signed_distance(task: Task, evidence: Evidence, z: int) -> float:
+    """Squared distance of the nearest alternative to z; negative how far z is from being ε-best.
+
+    That is min over x of n|n|/‖z − c·x‖²_{V⁻¹}.
+    """
+    if is_singular(evidence):
+        return 0.0
+    margins, norms, _ = contrasts(task, evidence, z)
+    return float((margins * np.abs(margins) / norms).min(initial=math.inf))
+
+
 def glr_statistic(task: Task, evidence: Evidence, z: int) -> float:
     """Squared distance of the nearest alternative to z."""
-    margins, norms, _ = contrasts(task, evidence, z)
-    return float((np.maximum(margins, 0.0) ** 2 / norms).min(initial=math.inf))
+    return max(0.0, signed_distance(task, evidence, z))
 
 
 def clearest_defeat(task: Task, evidence: Evidence, z: int) -> tuple[float, float, float] | None:

@@ -32,8 +32,10 @@ def judge(
 
 
 def score(test: Elimination, task: Task, evidence: Evidence, nominee: Nominee, rule: Any) -> Score:
-    """All or nothing."""
-    return Score(float(rule.survivor[0] >= 0), 1.0, "1 once all answers but one are eliminated")
+    """How many answers the last phase has eliminated; where it left one, all are active again."""
+    needed = len(rule.active) - 1
+    found = needed if rule.survivor[0] >= 0 else int((~rule.active).sum())
+    return Score(float(found), float(needed), "answers eliminated, of all but one")
 
 
 TESTS = by_threshold(

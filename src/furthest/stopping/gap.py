@@ -11,7 +11,7 @@ import numpy as np
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import spliced
 from furthest.kernels.rivals import rival
-from furthest.stopping.contrasts import contrasts
+from furthest.stopping.contrasts import contrasts, is_singular
 from furthest.stopping.glr import excludes
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import Score
@@ -43,7 +43,9 @@ def score(test: Gap, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
     """How far the largest gap is below ε."""
     width = required(test.threshold, int(evidence.clock[Clock.ROUNDS]), 0)
     margins, norms, _ = contrasts(task._replace(c=1.0, e=0.0), evidence, nominee.answer)
-    largest = float((np.sqrt(norms * width) - margins).max(initial=-math.inf))
+    gaps = np.sqrt(norms * width) - margins
+    # Without an estimate no answer is known to differ from the nominee: as if one did by a width.
+    largest = math.sqrt(width) if is_singular(evidence) else float(gaps.max(initial=-math.inf))
     return Score(task.e - largest, 0.0, "ε minus the largest possible gap")
 
 

@@ -11,7 +11,7 @@ from furthest.axes import PAPER
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import spliced
 from furthest.stopping import mixture
-from furthest.stopping.contrasts import clearest_defeat, glr_statistic
+from furthest.stopping.contrasts import clearest_defeat, signed_distance
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import Score
 from furthest.stopping.thresholds import THRESHOLDS, Threshold, by_threshold, required
@@ -19,6 +19,7 @@ from furthest.task import Task
 
 WHAT = "the candidate's evidence exceeds the threshold"
 SOURCE = f"{PAPER}, equation 2"
+MEANING = "GLR statistic; below 0 a rival is ahead by more than ε"
 
 
 class Glr(NamedTuple):
@@ -42,9 +43,9 @@ def judge(
 
 def score(test: Glr, task: Task, evidence: Evidence, nominee: Nominee, rule: Any) -> Score:
     """The statistic itself: no proof stands behind a level in between."""
-    found = glr_statistic(task, evidence, nominee.answer)
+    found = signed_distance(task, evidence, nominee.answer)
     rounds = int(evidence.clock[Clock.ROUNDS])
-    return Score(found, float(required(test.threshold, rounds, 0)), "GLR statistic")
+    return Score(found, float(required(test.threshold, rounds, 0)), MEANING)
 
 
 def excludes(test: Any, task: Task, evidence: Evidence, z: int) -> bool:

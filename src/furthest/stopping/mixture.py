@@ -23,9 +23,9 @@ from furthest.kernels.normal_gamma import (
     largest_eigenvalue,
 )
 from furthest.kernels.scales import mixture_scales, volumes
-from furthest.stopping.contrasts import clearest_defeat
+from furthest.stopping.contrasts import clearest_defeat, contrasts, is_singular
 from furthest.stopping.nomination import Nominee
-from furthest.stopping.test import NATS, PROVEN, PROVEN_UNKNOWN_SIGMA, Score, StoppingTest
+from furthest.stopping.test import MOST, NATS, PROVEN, PROVEN_UNKNOWN_SIGMA, Score, StoppingTest
 from furthest.stopping.thresholds import About
 from furthest.task import Task
 
@@ -156,12 +156,16 @@ def log_average(
     rounds, residual = float(evidence.clock[Clock.ROUNDS]), evidence.residual[0]
     top, total = -math.inf, 0.0
     for j in range(scales):
+        if test.logdets[j] == math.inf:
+            continue
         kappa = test.kappas[j]
         distance = squared_margin / (norm + kappa * spread)
         for i in range(max(shapes, 1)):
             term = 0.5 * distance
             if shapes > 0:
-                share = distance / (residual + (1.0 + kappa * largest) * distance)
+                share = 0.0
+                if distance > 0.0:
+                    share = distance / (residual + (1.0 + kappa * largest) * distance)
                 term = normal_gamma.log_e_value(share, rounds, test.shapes[Prior.PARAMETER, i])
                 term += test.shapes[Prior.LOG_WEIGHT, i]
             term -= 0.5 * test.logdets[j]
@@ -170,13 +174,36 @@ def log_average(
                 top = term
             else:
                 total += math.exp(term - top)
-    return top + math.log(total / scales)
+    return top + math.log(total / scales) if total > 0.0 else -math.inf
 
 
 def score(test: Mixture, task: Task, evidence: Evidence, nominee: Nominee, rule: Any) -> Score:
     """The e-value's logarithm."""
+    needed = float(test.levels[0])
+    if is_singular(evidence):
+        return Score(0.0, needed, NATS)
     found = log_e_value(test, task, evidence, nominee.answer)
-    return Score(max(0.0, found), float(test.levels[0]), NATS)
+    if found == -math.inf:
+        found = _log_defeat(test, task, evidence, nominee.answer)
+    return Score(max(-MOST, min(found, MOST)), needed, NATS)
+
+
+def _log_defeat(test: Mixture, task: Task, evidence: Evidence, z: int) -> float:
+    """The e-value of an answer that is not ε-best under the estimate, on the same scale.
+
+    Against an x whose margin is 0 the evidence has a logarithm v < 0, all of it the volume's. From
+    there it falls with a negative margin as it would rise with a positive one.
+    """
+    largest = update_volumes(test, evidence)
+    volume = log_average(test, evidence, 0.0, 1.0, 0.0, largest)
+    return volume - max(
+        (
+            log_average(test, evidence, n * n, norm, spread, largest) - volume
+            for n, norm, spread in zip(*contrasts(task, evidence, z), strict=True)
+            if n < 0.0
+        ),
+        default=0.0,
+    )
 
 
 def excludes(test: Mixture, task: Task, evidence: Evidence, z: int) -> bool:

@@ -27,8 +27,12 @@ from typing import Any, Literal, NamedTuple
 
 Noise = Literal["sub-Gaussian", "Gaussian", "any"]
 
-# What e-values have as their score, on one scale.
-NATS = "ln 1/δ' of the least δ' that the evidence proves, against ln 1/δ"
+# What e-values have as their score, on one scale; and the largest figure on it.
+NATS = (
+    "ln 1/δ' of the least δ' that the evidence would do for, against ln 1/δ; "
+    "below 0 it does for none, the less the more it favours a rival"
+)
+MOST = 2.0**20
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from furthest.errors import StrategyError
-from furthest.kernels.evidence import Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import spliced
-from furthest.kernels.normal_gamma import Shapes
+from furthest.kernels.normal_gamma import Prior, Shapes, log_normaliser
 from furthest.kernels.topwrong import (
     Ellipsoid,
     Masses,
@@ -27,14 +27,22 @@ from furthest.kernels.topwrong import (
     top_wrong,
     update_ellipsoids,
 )
-from furthest.stopping.contrasts import clearest_defeat
+from furthest.stopping.contrasts import (
+    clearest_defeat,
+    contrasts,
+    is_singular,
+    signed_distance,
+)
 from furthest.stopping.nomination import Nominee
-from furthest.stopping.test import NATS, PROVEN, PROVEN_UNKNOWN_SIGMA, Score, StoppingTest
+from furthest.stopping.test import MOST, NATS, PROVEN, PROVEN_UNKNOWN_SIGMA, Score, StoppingTest
 from furthest.task import Task
 
-# The largest ln 1/δ that a score is looked for, and how closely.
-MOST = 2.0**20
+# How closely the ln 1/δ of a score is looked for.
 HALVINGS = 50
+# The squared radius to which the smallest ellipsoid may shrink in the search.
+SMALLEST = 1e-9
+# Relative to the values: beyond rounding.
+WIDENING = 1e-12
 
 Numbers = Sequence[float] | float
 
@@ -116,32 +124,62 @@ def judge(
 
 
 def score(test: TopWrong, task: Task, evidence: Evidence, nominee: Nominee, rule: Any) -> Score:
-    """The largest ln 1/δ' at which the test accepts the answer, by bisection.
+    """The largest ln 1/δ' at which the test accepts the answer, a δ' above 1 included.
 
-    A greater δ' shrinks the ellipsoids and lowers what is required: acceptance is monotone.
+    Where the answer is not even ε-best under the estimate it is never accepted. Then ε is widened
+    until it is, and what that took is subtracted, as a log-likelihood ratio.
+    """
+    needed, z = float(test.required[Price.LEVEL, 0]), nominee.answer
+    if is_singular(evidence):
+        return Score(0.0, needed, NATS)
+    behind = -float(contrasts(task, evidence, z).margins.min(initial=math.inf))
+    if behind < 0.0:
+        return Score(_level(test, task, evidence, z), needed, NATS)
+    widened = task._replace(e=task.e + behind + WIDENING * (abs(evidence.values).max() + behind))
+    found = _level(test, widened, evidence, z)
+    found += 0.5 * signed_distance(task, evidence, z) * float(evidence.precision[0]) ** 2
+    return Score(max(-MOST, min(found, math.nextafter(needed, -math.inf))), needed, NATS)
+
+
+def _level(test: TopWrong, task: Task, evidence: Evidence, z: int) -> float:
+    """The same for an answer that is ε-best under the estimate, by bisection.
+
+    A greater δ' shrinks the ellipsoids and lowers what is required: acceptance is monotone. It ends
+    with an ellipsoid that is hardly more than the estimate, before it would be empty.
     """
     slopes = np.ones_like(test.required)
     slopes[Price.RADIUS] = 2.0  # the squared radius contains 2 ln 1/δ
+    needed = float(test.required[Price.LEVEL, 0])
 
     def accepts(level: float) -> bool:
         moved = test._replace(required=test.required + (level - needed) * slopes)
-        return bool(met(moved, task, evidence, nominee.answer, 0))
+        return bool(met(moved, task, evidence, z, 0))
 
-    needed = float(test.required[Price.LEVEL, 0])
+    below, above = _lowest(test, task, evidence), needed
     if accepts(needed):
         below, above = needed, 2 * needed + 1
         while accepts(above):
             below, above = above, 2 * above
             if above > MOST:
-                return Score(below, needed, NATS)
-    elif accepts(0.0):
-        below, above = 0.0, needed
-    else:
-        return Score(0.0, needed, NATS)
+                return below
     for _ in range(HALVINGS):
         middle = 0.5 * (below + above)
         below, above = (middle, above) if accepts(middle) else (below, middle)
-    return Score(below, needed, NATS)
+    return below
+
+
+def _lowest(test: TopWrong, task: Task, evidence: Evidence) -> float:
+    """The ln 1/δ' at which the squared radius of the smallest ellipsoid is `SMALLEST`, or 0.
+
+    For unknown σ it is 0 from where the share is, and never negative.
+    """
+    update_ellipsoids(test, case(task, evidence), evidence.matrix, 0)
+    rounds = float(evidence.clock[Clock.ROUNDS])
+    volume = float(test.ellipsoids[Ellipsoid.VOLUME].min())
+    price = float(test.required[Price.RADIUS, 0] - 2 * test.required[Price.LEVEL, 0])
+    shape, weight = Prior.PARAMETER, Prior.LOG_WEIGHT
+    losses = [log_normaliser(rounds, row[shape]) + row[weight] for row in test.shapes.T]
+    return 0.5 * (SMALLEST - price - volume) + min(losses, default=0.0)
 
 
 def excludes(test: TopWrong, task: Task, evidence: Evidence, z: int) -> bool:
