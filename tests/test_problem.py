@@ -1,6 +1,7 @@
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -438,6 +439,8 @@ def test_tables_of_nothing():
         Problem.from_table({"model": ["a", "b"]}, name="model")
     with pytest.raises(errors.ShapeError, match="no rows"):
         Problem.from_table({"cost": []})
+    flags = Problem.from_table({"on": [np.True_, np.False_, np.True_]})
+    assert flags.feature_names == ("intercept", "on=True")
     exact = Problem.from_table({"cost": [Decimal("0.5"), Decimal("0.25")]}, intercept=False)
     assert exact.arms.tolist() == [[0.5], [0.25]]
 
@@ -629,6 +632,31 @@ def test_what_could_be_rounding_or_not_is_refused():
     with pytest.raises(errors.SpanError, match="centre"):
         Problem(years)
     assert Problem(np.vander(np.arange(-12.0, 13), 4)).task.arms.shape[1] == 4
+
+
+@pytest.mark.parametrize("apart", [1e-3, 1e-6])
+def test_what_is_nearly_collinear_is_whitened_as_exact_algebra_does(apart):
+    """Whitened arms times their transpose are K times the projection onto the columns."""
+    rng = np.random.default_rng(6)
+    arms = rng.integers(-8, 9, (7, 2)) / 8
+    arms = np.column_stack([arms, arms[:, 0] + apart * rng.standard_normal(7)]) * [1, 1e9, 1]
+    orthogonal: list[list[Fraction]] = []
+    for column in arms.T.tolist():
+        rest = [Fraction(x) for x in column]
+        for other in orthogonal:
+            share = Fraction(inner(rest, other), inner(other, other))
+            rest = [x - share * y for x, y in zip(rest, other, strict=True)]
+        orthogonal.append(rest)
+    expected = [
+        [float(sum(q[i] * q[j] / inner(q, q) for q in orthogonal)) for i in range(7)]
+        for j in range(7)
+    ]
+    white = Problem(arms).task.arms
+    np.testing.assert_allclose(white @ white.T / 7, expected, atol=1e-14 / apart)
+
+
+def inner(one, other):
+    return sum(x * y for x, y in zip(one, other, strict=True))
 
 
 def test_equal_answers_are_judged_column_by_column():

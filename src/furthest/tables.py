@@ -47,6 +47,7 @@ def _column(name: str, values: Any, rows: Sequence[str]) -> NDArray[np.float64] 
     """Numbers as an array, categories as a list; everything else is named and refused."""
     kind = getattr(values, "dtype", None)
     cells = np.asarray(values).tolist() if hasattr(values, "__array__") else list(values)
+    cells = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
     if len(cells) != len(rows):
         raise ShapeError(f"column {name!r} has {len(cells)} entries, not {len(rows)}")
     if getattr(kind, "kind", "") in ("m", "M"):
