@@ -20,7 +20,7 @@ import furthest as ft
 from furthest.engine import simulated
 from furthest.kernels.evidence import Clock
 from furthest.study import foresight
-from furthest.study.events import TOLD, Event, Settings
+from furthest.study.events import Settings
 from furthest.study.fold import Fold, copied
 
 DELTA = 0.05
@@ -94,19 +94,19 @@ def study(case: Case, known: bool, draws: int, seed: int) -> list[Asked]:
     fold, means = Fold(settings), problem.arms @ case.truth(rng)
     first = len(problem.initial)
     moments = {first: "first", first + 4: "first + 4"} | {n: str(n) for n in AFTER if n > first + 4}
-    told: list[Event] = []
+    told = 0
     asked: list[tuple[str, int, ft.Foresight, float]] = []
-    while not fold.stopped and len(told) < max(moments):
+    while not fold.stopped and told < max(moments):
         arm = fold.suggest([], 1)[0]
         value = float(means[arm] + rng.standard_normal())
-        told.append(Event(len(told) + 1, TOLD, 0.0, arm=arm, value=value))
         fold.take(np.array([arm]), np.array([value]))
-        if len(told) in moments and not fold.stopped:
+        told += 1
+        if told in moments and not fold.stopped:
             begun = time.perf_counter()
-            found = foresight.foresee(settings, fold, told, draws, seed)
+            found = foresight.foresee(settings, fold, draws, seed)
             if found is not None:
                 seconds = time.perf_counter() - begun
-                asked.append((moments[len(told)], len(told), found, seconds))
+                asked.append((moments[told], told, found, seconds))
     state = copied(fold.state)
     if not fold.stopped:
         fold.advance(fold.task, state, simulated(means), rng, rng, LONGEST, True)

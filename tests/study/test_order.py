@@ -5,8 +5,10 @@ import pytest
 
 import furthest as ft
 from furthest.errors import ChangeError, InputError, StoppedError, StorageError, VerificationError
+from furthest.study import certificate
 from furthest.study.certificate import verify
 from furthest.study.events import STOPPED, Event, Settings
+from furthest.study.fold import Fold
 from furthest.study.ledger import PATIENCE, Ledger
 from furthest.study.sqlite import SqliteStorage
 from study.problems import ENDLESS, TWO, TWO_MU, Lab, run
@@ -224,16 +226,15 @@ def test_an_end_within_rounding_is_the_end_everywhere(sqlite_url, monkeypatch):
     study = ft.Study.create("a", TWO, 0.1, sqlite_url)
     run(study, Lab(TWO, TWO_MU, seed=2))
     proof, log = study.certificate(), study.events()
-    from furthest.study import certificate as module
 
-    class Stubborn(module.Fold):
+    class Stubborn(Fold):
         """A fold whose own arithmetic never quite gets there."""
 
         @property
         def _ended(self):
             return self.outcome is not None and super()._ended
 
-    monkeypatch.setattr(module, "Fold", Stubborn)
+    monkeypatch.setattr(certificate, "Fold", Stubborn)
     found = verify("a", log, proof.to_dict())
     assert found.certificate == proof
     again = ft.Study.load("a", sqlite_url)

@@ -9,7 +9,6 @@ is right for every μ: benchmarks/foresight.py says how far off this one is.
 """
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from furthest.characteristic import complexity
 from furthest.engine import Run, simulated
 from furthest.errors import InputError, ParameterError
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.study.events import Event, Settings
+from furthest.study.events import Settings
 from furthest.study.fold import Fold, copied
 from furthest.study.records import Foresight
 from furthest.task import Task
@@ -41,17 +40,14 @@ STEIN = 2.0
 QUANTILES = (0.05, 0.5, 0.95)
 
 
-def foresee(
-    settings: Settings,
-    fold: Fold,
-    results: Sequence[Event],  # noqa: ARG001  # the fold has all that is needed of them
-    draws: int,
-    seed: int,
-) -> Foresight | None:
-    """The futures of a study; None before there is an estimate, of μ and of an unknown σ."""
+def foresee(settings: Settings, fold: Fold, draws: int, seed: int) -> Foresight | None:
+    """The futures of a study; None before there is an estimate, of μ and of an unknown σ.
+
+    None also where the values are no Gaussian ones, and σ is unknown: nothing can be proven then.
+    """
     if draws < 1:
         raise InputError(f"draws must be at least 1, not {draws}")
-    if not fold.ready:
+    if not fold.ready or fold.blocked:
         return None
     taken = int(fold.state.evidence.clock[Clock.ROUNDS])
     deviation = _deviation(fold)

@@ -474,8 +474,8 @@ class Study:
             seed: The same seed gives the same figures.
 
         Returns:
-            Median and 5 … 95 % of the measurements still needed; None before the initial design is
-            complete.
+            Median and 5 … 95 % of the measurements still needed; None where there is nothing to
+            go by yet: the initial design is not complete, or says nothing about an unknown σ.
 
         Raises:
             InputError: `draws` is less than 1.
@@ -484,7 +484,7 @@ class Study:
 
         with self._turn:
             self._refresh()
-            return foresee(self.settings, self._fold, self._ledger.measured, draws, seed)
+            return foresee(self.settings, self._fold, draws, seed)
 
     def history(self) -> list[Measurement]:
         """All results in the order told."""
@@ -630,13 +630,14 @@ def _check(settings: Settings) -> Settings:
 def _plain_options(problem: Problem) -> Problem:
     """The same arms and answers, each with a value of its own."""
     rows = {row.tobytes(): arm for arm, row in reversed(list(enumerate(problem.arms + 0.0)))}
-    places = [rows.get(row.tobytes()) for row in problem.answers + 0.0]
-    if None in places:
-        name = problem.answer_names[places.index(None)]
-        raise StudyError(
-            f"the answer {name!r} is none of the arms: without the features nothing that can be "
-            "measured says how good it is"
-        )
+    places = []
+    for name, row in zip(problem.answer_names, problem.answers + 0.0, strict=True):
+        if row.tobytes() not in rows:
+            raise StudyError(
+                f"the answer {name!r} is none of the arms: without the features nothing that can "
+                "be measured says how good it is"
+            )
+        places.append(rows[row.tobytes()])
     options = np.eye(len(problem.arms))
     noise: dict[str, Any] = {"bounds": problem.bounds} if problem.bounds else {}
     return Problem(
