@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from furthest.study.records import (
         AnswerVerdict,
         Certificate,
+        Condition,
         Failure,
         Foresight,
         Measurement,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     )
     from furthest.study.study import Study
 
-__version__ = "0.2.0"  # here alone: pyproject.toml reads it
+__version__ = "0.3.0"  # here alone: pyproject.toml reads it
 
 # Imported when first used: `import furthest` itself stays light.
 _HOMES = {
@@ -59,6 +60,7 @@ _HOMES = {
     "Certificate": "study.records",
     "ChangeError": "errors",
     "Complexity": "characteristic",
+    "Condition": "study.records",
     "ContradictionError": "errors",
     "DuplicateAnswersError": "errors",
     "EpsilonError": "errors",
@@ -112,6 +114,7 @@ __all__ = [
     "Certificate",
     "ChangeError",
     "Complexity",
+    "Condition",
     "ContradictionError",
     "DuplicateAnswersError",
     "EpsilonError",
