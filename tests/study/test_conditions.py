@@ -62,7 +62,7 @@ def test_added_results_are_counted_and_aged(sqlite_url):
     proof, added = study.certificate(), condition(study, "added results")
     assert proof.added == 3
     assert added.standing == "in doubt"
-    assert f"of {proof.measurements} results 3 were added" in added.evidence
+    assert f"3 of {proof.measurements} results were added" in added.evidence
     assert "1 older than the study, 1 of unknown age" in added.evidence
     assert proof.standing == "proven if"
     with pytest.raises(InputError, match="seconds since 1970"):

@@ -120,7 +120,9 @@ def test_a_late_result_counts_when_told_and_is_disclosed(sqlite_url):
     assert order.standing == "in doubt"
     assert "no longer waited for" in order.evidence
     assert study.certificate().standing == "proven if"
-    assert study.certificate().guarantee.startswith("if when a result comes has nothing to do")
+    assert study.certificate().guarantee.startswith(
+        "if the order in which results count has nothing"
+    )
 
 
 def test_the_clock_of_the_log_decides_not_that_of_the_reader():

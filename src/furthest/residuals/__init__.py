@@ -122,12 +122,12 @@ def _columns(problem: "Problem", sample: Sample, sigma: float | None) -> str:
     """What to try, as far as the values tell; it was chosen by them, so it proves nothing."""
     found, enough = columns_to_try(problem, sample, sigma, DOUBT)
     if not found:
-        return "no square or product of the features explains it, so compare plain options"
+        return "no square or product of the features explains it, so go on with plain options (as_options)"
     missing = ["an intercept, a feature that is 1 for every arm," * (INTERCEPT in found)]
     missing += [f"the column {name}" for name in found if name != INTERCEPT]
     words = " and ".join(filter(None, missing)).removesuffix(",")
     outcome = "would explain these values" if enough else "helps most, but does not explain all"
-    return f"{words} {outcome} (exploratory: chosen by looking at them), or compare plain options"
+    return f"{words} {outcome} (exploratory: chosen by looking at them); or go on with plain options (as_options)"
 
 
 def _unequal(problem: "Problem", sample: Sample) -> Finding:

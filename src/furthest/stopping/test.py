@@ -29,8 +29,8 @@ Noise = Literal["sub-Gaussian", "Gaussian", "any"]
 
 # What e-values have as their score, on one scale; and the largest figure on it.
 NATS = (
-    "ln 1/δ' of the least δ' that the evidence would do for, against ln 1/δ; "
-    "below 0 it does for none, the less the more it favours a rival"
+    "ln 1/δ' of the smallest δ' at which the test would accept by now, against ln 1/δ; "
+    "negative while the data favour a rival"
 )
 MOST = 2.0**20
 

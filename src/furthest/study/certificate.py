@@ -14,6 +14,7 @@ import numpy as np
 from furthest.errors import VerificationError
 from furthest.study.conditions import (
     IN_DOUBT,
+    REFUTED,
     base_of,
     conditions,
     failures,
@@ -93,7 +94,7 @@ def certificate(name: str, ledger: Ledger, fold: Fold, log: Sequence[Event]) -> 
     """The proof of a study that has stopped, from all of its log."""
     settings = ledger.settings
     problem, strategy = settings.problem, settings.strategy
-    base = base_of(ledger, fold.stopped_at)
+    base = base_of(ledger, fold)
     mark = score(fold, fold.answer)
     found = _verdicts(settings, fold)
     answer_name = problem.answer_names[fold.answer]
@@ -146,8 +147,9 @@ def guarantee(settings: Settings, answer: str | None, rests_on: Sequence[Conditi
     if not promise.proven:
         return f"not proven: {promise.words}"
     if standing_of(rests_on, theorem=True) == NOT_PROVEN:
-        return f"not proven: {'; '.join(warnings_of(rests_on))}"
-    name = answer or "the answer"
+        against = [each.evidence for each in rests_on if each.standing == REFUTED]
+        return f"not proven: {'; '.join(against)}"
+    name = answer or "the one given"
     if problem.eps == 0:
         claim = f"no answer is better than {name}"
     elif problem.notion == "additive":

@@ -17,6 +17,7 @@ from furthest.problem import Problem
 from furthest.residuals import REFUTED as REFUTING_EVIDENCE
 from furthest.residuals import Finding, examine, rounding
 from furthest.study.events import ADDED, AS_ASKED, Event, columns
+from furthest.study.fold import Fold
 from furthest.study.ledger import Ledger
 from furthest.study.records import NOT_PROVEN, PROVEN, PROVEN_IF, Condition
 
@@ -40,11 +41,12 @@ class Base(NamedTuple):
     last: int  # number of the last event
 
 
-def base_of(ledger: Ledger, counted: int | None = None) -> Base:
-    """The log up to the event that made the last of so many results count; all of it by default."""
-    if counted is None:
+def base_of(ledger: Ledger, stopped: Fold | None = None) -> Base:
+    """All of the log; of a study that has stopped, what led to that."""
+    if stopped is None:
         return Base(ledger, ledger.counting, ledger.seq)
-    return Base(ledger, ledger.counting[:counted], ledger.counted_by[counted - 1].seq)
+    counted = [ledger.counting[i] for i in stopped.taken]
+    return Base(ledger, counted, ledger.counted_by[stopped.stopped_at - 1].seq)
 
 
 def failures(base: Base) -> list[Event]:
@@ -165,7 +167,7 @@ def _sign(problem: Problem) -> list[Condition]:
 
 def _order(base: Base) -> Condition:
     ledger = base.ledger
-    name, needs = "order", "when a result comes has nothing to do with its value"
+    name, needs = "order", "the order in which results count has nothing to do with their values"
     late = sum(event.trial in ledger.given_up for event in base.counted)
     if late:
         return Condition(
@@ -176,7 +178,7 @@ def _order(base: Base) -> Condition:
             "what takes long has other values, the guarantee is void",
         )
     if ledger.settings.order == AS_ASKED:
-        return Condition(name, needs, HOLDS, "results count in the order in which they were asked")
+        return Condition(name, needs, HOLDS, "they count as they were asked for, not as they came")
     overtaken = sum(event.trial in ledger.overtaken for event in base.counted)
     if overtaken:
         return Condition(
@@ -186,7 +188,7 @@ def _order(base: Base) -> Condition:
             f"results count in the order in which they were told, and {overtaken:,} came before "
             "one that was asked earlier: if that depends on the values, the guarantee is void",
         )
-    return Condition(name, needs, HOLDS, "results were told in the order in which they were asked")
+    return Condition(name, needs, HOLDS, "they were told in the order in which they were asked for")
 
 
 def _failures(base: Base) -> Condition:
@@ -223,11 +225,12 @@ def _added(base: Base) -> Condition:
     ages = [f"{old:,} older than the study"] if old else []
     ages += [f"{undated:,} of unknown age"] if undated else []
     aside = f" ({', '.join(ages)})" if ages else ""
+    were = "was" if len(added) == 1 else "were"
     return Condition(
         name,
         needs,
         IN_DOUBT,
-        f"of {len(base.counted):,} results {len(added):,} were added, not asked for{aside}: "
+        f"{len(added):,} of {len(base.counted):,} results {were} added, not asked for{aside}: "
         "if they were picked by their values, or the options or ε were chosen after looking at "
         "them, the guarantee is void",
     )

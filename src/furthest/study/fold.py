@@ -35,6 +35,14 @@ ENDLESS = 2**62
 LARGE = 2.0**20
 
 
+class Result(NamedTuple):
+    """One that waits for the initial design."""
+
+    number: int  # among those that count
+    arm: int
+    value: float
+
+
 class Outcome(NamedTuple):
     """How the study ended, as somebody wrote it into the log."""
 
@@ -63,8 +71,9 @@ class Fold:
         self._rng = Generator(PCG64(SeedSequence(settings.seed, spawn_key=(0, 1))))
         # Compile, or load from disk, at once: later somebody may wait for the study's lock.
         self._take(self.state, [], [])
-        self._design: dict[int, float] = {}  # first value of each arm of the initial design
-        self._waiting: list[tuple[int, float]] = []
+        self._design: dict[int, Result] = {}  # the first of each arm of the initial design
+        self._waiting: list[Result] = []
+        self._first: list[int] = []  # the design's results, by when they counted, then the others
         self._repeats = Repeats()
         self.blocked = False  # the values cannot be Gaussian, and σ is unknown: nothing is proven
         self.shift = 0.0  # taken away from every value
@@ -99,6 +108,12 @@ class Fold:
         offset = self.shift * (self.problem.offset or 0.0)
         return self.state.evidence.values * self.problem.unit + offset
 
+    @property
+    def taken(self) -> list[int]:
+        """Which of the results that count have been taken in, in this order."""
+        rounds = int(self.state.evidence.clock[Clock.ROUNDS])
+        return [*self._first, *range(len(self._first), rounds)][:rounds]
+
     def missing(self) -> list[int]:
         """Arms of the initial design that have no result."""
         return [arm for arm in self.task.initial.tolist() if arm not in self._design]
@@ -116,14 +131,15 @@ class Fold:
         self.told += len(arms) - first
 
     def _take_design(self, arm: int, value: float) -> None:
-        self.told += 1
         if arm in self._design or arm not in self.task.initial:
-            self._waiting.append((arm, value))
+            self._waiting.append(Result(self.told, arm, value))
         else:
-            self._design[arm] = value
+            self._design[arm] = Result(self.told, arm, value)
+        self.told += 1
         if self.ready:
-            first = [(own, self._design[own]) for own in self.task.initial.tolist()]
-            arms, values = zip(*first, *self._waiting, strict=True)
+            first = [self._design[own] for own in self.task.initial.tolist()]
+            numbers, arms, values = zip(*first, *self._waiting, strict=True)
+            self._first = list(numbers)
             self.shift = self._constant_part(np.array(values))
             self._take_in(np.array(arms, np.int64), np.array(values))
             if self._ended:
@@ -204,7 +220,7 @@ class Fold:
         """What the initial design lacks; for surplus workers its arms again, evenly."""
         design = self.task.initial.tolist()
         have = dict.fromkeys(design, 0)
-        for arm in [*self._design, *(arm for arm, _ in self._waiting), *pending]:
+        for arm in [*self._design, *(result.arm for result in self._waiting), *pending]:
             if arm in have:
                 have[arm] += 1
         suggested = []

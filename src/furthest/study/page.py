@@ -41,6 +41,8 @@ th, td { padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line);
   vertical-align: middle; }
 td.number, th.number { text-align: right; width: 7rem; }
 td.bar { width: 45%; }
+.why td { vertical-align: top; }
+.why td:nth-child(2) { white-space: nowrap; }
 .bar i { display: block; height: .7rem; border-radius: 2px; background: var(--accent);
   print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .good { color: var(--good); font-weight: 600; }
@@ -154,7 +156,7 @@ def _conditions(status: Status) -> str:
         for each in proof.conditions
     ]
     head = "<th>condition</th><th>standing</th><th>why</th>"
-    return _table("What the guarantee rests on", head, rows, len(rows))
+    return f'<div class="why">{_table("What the guarantee rests on", head, rows, len(rows))}</div>'
 
 
 def _arms(study: Study, status: Status) -> str:
