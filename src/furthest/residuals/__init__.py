@@ -43,6 +43,8 @@ DOUBT = math.log(20)
 # … and from here on refuted: one of 1000.
 REFUTED = math.log(1000)
 
+WITHOUT = "go on with plain options (as_options)"
+
 
 class Finding(NamedTuple):
     """Something in the data that speaks against the model.
@@ -122,12 +124,12 @@ def _columns(problem: "Problem", sample: Sample, sigma: float | None) -> str:
     """What to try, as far as the values tell; it was chosen by them, so it proves nothing."""
     found, enough = columns_to_try(problem, sample, sigma, DOUBT)
     if not found:
-        return "no square or product of the features explains it, so go on with plain options (as_options)"
+        return f"no square or product of the features explains it, so {WITHOUT}"
     missing = ["an intercept, a feature that is 1 for every arm," * (INTERCEPT in found)]
     missing += [f"the column {name}" for name in found if name != INTERCEPT]
     words = " and ".join(filter(None, missing)).removesuffix(",")
     outcome = "would explain these values" if enough else "helps most, but does not explain all"
-    return f"{words} {outcome} (exploratory: chosen by looking at them); or go on with plain options (as_options)"
+    return f"{words} {outcome} (exploratory: chosen by looking at them); or {WITHOUT}"
 
 
 def _unequal(problem: "Problem", sample: Sample) -> Finding:
