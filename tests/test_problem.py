@@ -1,3 +1,5 @@
+import doctest
+import json
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -10,9 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from furthest import errors, instances, simulate
+from furthest import problem as problem_module
 from furthest.kernels.evidence import no_evidence, take_in
 from furthest.problem import Problem
 from furthest.strategy import Strategy
+from furthest.study.events import problem_data
 from strategies import problems
 
 E2 = np.eye(2)
@@ -683,3 +687,16 @@ def test_factorial_effects_have_names():
     for feature, column in zip(problem.feature_names[1:], problem.arms.T[1:], strict=True):
         here = [set(feature.split(" & ")) <= set(name.split(", ")) for name in problem.arm_names]
         assert column.tolist() == here
+
+
+def test_a_log_has_both_sigma_and_bounds_and_names_only_where_there_are_some():
+    named = Problem(E2, bounds=(0, 1), feature_names=["a", "b"])
+    again = Problem(**json.loads(json.dumps(problem_data(named))))
+    assert (again.feature_names, again.bounds, again.sigma) == (("a", "b"), (0, 1), 0.5)
+    assert "feature_names" not in problem_data(Problem(E2))
+    assert Problem(**problem_data(Problem(E2))).feature_names == ("x0", "x1")
+
+
+def test_the_examples_in_docstrings_run():
+    failed, attempted = doctest.testmod(problem_module)
+    assert (failed, attempted) == (0, 7)
