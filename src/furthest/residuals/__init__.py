@@ -104,7 +104,7 @@ def _noise(sigma: float, sample: Sample) -> Finding:
 
 
 def _misfit(problem: "Problem", sample: Sample, sigma: float | None = None) -> Finding:
-    features = problem.arms[sample.seen]
+    features = problem.task.arms[sample.seen]
     log_e = misfit_log_e_value(features, sample, sigma)
     if log_e < DOUBT:
         return Finding("linear", log_e, "", "")

@@ -30,6 +30,7 @@ def columns_to_try(
     arm to spare: with as many columns as arms everything is explained.
     """
     features = problem.arms[sample.seen]
+    features = features / np.maximum(np.abs(features).max(axis=0), np.finfo(float).tiny)
     candidates = dict(_candidates(problem, features))
     found: list[str] = []
     log_e = misfit_log_e_value(features, sample, sigma)
@@ -59,7 +60,7 @@ def _candidates(
     dimension = features.shape[1]
     if dimension > MOST_FEATURES:
         return
-    names = getattr(problem, "feature_names", None) or [f"x{j}" for j in range(dimension)]
+    names = problem.feature_names
     for j, k in itertools.combinations_with_replacement(range(dimension), 2):
         name = f"{names[j]}²" if j == k else f"{names[j]}·{names[k]}"
         yield name, features[:, j] * features[:, k]
