@@ -182,3 +182,14 @@ def test_the_run_that_cannot_measure(study):
     assert data(study("run", "a", "--exec", "echo 1.0 #", "--limit", "2", "--json"))["state"] == (
         "running"
     )
+
+
+def test_show_says_what_results_wait_for(study):
+    data(study("create", "paint", "two.toml", "--delta", "1e-9", "--json"))
+    for arm in ("A", "B"):
+        study("add", "paint", arm, "0")
+    lost, other = data(study("ask", "paint", "-n", "2", "--worker", "lab 3", "--json"))
+    study("tell", "paint", other["id"], "1")
+    shown = " ".join(study("show", "paint", "--no-foresight").stdout.split())
+    assert f"1 result cannot count before trial {lost['id']} (A), asked 0 minutes ago" in shown
+    assert "by lab 3: tell it, or fail it" in shown

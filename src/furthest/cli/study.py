@@ -455,12 +455,28 @@ def _show(study: "Study", status: "Status", future: "Foresight | None", asked: b
         console.print(f"running  {bar}  {progress_of(status)}", highlight=False)
         if asked:
             console.print(_foresight_text(future), highlight=False)
+        if status.waiting and status.pending:
+            console.print(_waiting_text(study, status.waiting), highlight=False)
         console.print(f"[dim]when it stops: {status.promise}[/dim]", highlight=False)
     if status.verdicts:
         console.print(_answers(status))
     console.print(_arms(study, status))
     for warning in status.warnings:
         console.print(f"[yellow]warning: {warning}[/yellow]", highlight=False)
+
+
+def _waiting_text(study: "Study", waiting: int) -> str:
+    """Which trial results wait for, and what to do if it never comes."""
+    import time
+
+    from furthest.display import count
+
+    first = study.pending()[0]
+    minutes = (time.time() - first.at) / 60
+    return (
+        f"{count(waiting, 'result')} cannot count before trial {first.id} ({first.name}), asked "
+        f"{minutes:.0f} minutes ago by {first.worker}: tell it, or fail it if it was lost"
+    )
 
 
 def _done(future: "Foresight") -> float:
