@@ -21,8 +21,9 @@ VARIANCE_RATIOS = (1.2, 1.5, 2.0, 4.0, 10.0, 100.0)
 # κ: after how many pulls a deviation of one σ in one arm counts.
 PRECISIONS = (1.0, 16.0, 256.0)
 
-# α: how sure the alternative is that its noise is that of the null.
-SHAPES = (3.0, 100.0)
+# (α, κ) where σ is unknown; α is how sure the alternative is that its noise is that of the null.
+# Few pulls show only deviations that are large against the noise, and there σ may be anything.
+SHAPES_AND_PRECISIONS = ((1.0, 0.3), (1.0, 1.0), (100.0, 16.0), (100.0, 256.0))
 
 # α and κ where each arm may have a noise of its own: anything goes.
 FREE_SHAPE = 0.3
@@ -96,10 +97,10 @@ def deviations(features: Matrix, weights: Vector, means: Vector) -> Vector:
 def _misfit_unknown_sigma(features: Matrix, sample: Sample) -> float:
     rounds = float(sample.counts.sum())
     terms = []
-    for precision in PRECISIONS:
+    for shape, precision in SHAPES_AND_PRECISIONS:
         share = least_share(features, sample, precision)
         penalty = 0.5 * float(np.log1p(sample.counts / precision).sum())
-        terms += [log_student(share, rounds, shape) - penalty for shape in SHAPES]
+        terms.append(log_student(share, rounds, shape) - penalty)
     return _average(terms)
 
 
