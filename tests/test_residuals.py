@@ -21,7 +21,8 @@ def measured(problem, means, rounds, noise=1.0, seed=0):
 
 
 def warnings(problem, means, rounds=400, noise=1.0, seed=0):
-    return residuals.check(problem, *measured(problem, means, rounds, noise, seed))
+    found = residuals.examine(problem, *measured(problem, means, rounds, noise, seed))
+    return [each.words for each in found if each.log_e >= residuals.REFUTED]
 
 
 @pytest.mark.parametrize("sigma", [1.0, None])
@@ -301,3 +302,19 @@ def test_rounding_is_named_only_where_the_theorem_needs_it():
     assert residuals.rounding(ft.Problem(np.eye(2)), arms, values) is None
     assert residuals.rounding(unknown, arms, rng.standard_normal(200)) is None
     assert residuals.rounding(unknown, arms, np.zeros(200)) is None
+
+
+def test_what_would_not_show_is_two_standard_errors_of_least_squares():
+    """Against the variances of residuals in a plain regression on all results."""
+    problem = ft.Problem(LINE, sigma=0.5)
+    arms = np.array([0, 0, 1, 2, 2, 2, 4])
+    design = LINE[arms]
+    rest = np.eye(len(arms)) - design @ np.linalg.pinv(design)
+    sizes = []
+    for arm in set(arms.tolist()):
+        moved = (arms == arm).astype(float)  # a deviation of 1 in every result of this arm
+        sizes.append(2 * 0.5 / np.linalg.norm(rest @ moved))
+    found = residuals.unseen(problem, arms, np.zeros(len(arms)))
+    assert found == (1, pytest.approx(max(sizes)))
+    alone = residuals.unseen(problem, np.array([0, 1]), np.zeros(2))
+    assert alone == (3, np.inf)

@@ -25,6 +25,7 @@ from furthest.residuals.advice import INTERCEPT, columns_to_try
 from furthest.residuals.evalues import (
     Sample,
     deviations,
+    hidden_deviation,
     misfit_log_e_value,
     noise_log_e_value,
     summarise,
@@ -35,7 +36,7 @@ from furthest.residuals.repeats import Repeats, repeats, rounding
 if TYPE_CHECKING:
     from furthest.problem import Problem
 
-__all__ = ["DOUBT", "REFUTED", "Finding", "Repeats", "check", "examine", "rounding"]
+__all__ = ["DOUBT", "REFUTED", "Finding", "Repeats", "examine", "rounding", "unseen"]
 
 # From here on a condition is in doubt: wrongly so in one study of 20 at most …
 DOUBT = math.log(20)
@@ -83,13 +84,14 @@ def examine(
     return [finding for finding in found if finding.log_e >= DOUBT]
 
 
-def check(problem: "Problem", arms: NDArray[np.int64], values: NDArray[np.float64]) -> list[str]:
-    """What refutes the model in these measurements, in words; empty if nothing."""
-    return [
-        f"{finding.words}; {finding.advice}"
-        for finding in examine(problem, arms, values)
-        if finding.log_e >= REFUTED
-    ]
+def unseen(
+    problem: "Problem", arms: NDArray[np.int64], values: NDArray[np.float64]
+) -> tuple[int, float]:
+    """How many arms have no result, and what deviation of one that has would not show."""
+    sample = summarise(arms, values)
+    sigma = sample.spread if problem.sigma is None else problem.sigma
+    hidden = hidden_deviation(problem.task.arms[sample.seen], sample, sigma)
+    return len(problem.arms) - len(sample.seen), hidden
 
 
 def _noise(sigma: float, sample: Sample) -> Finding:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from furthest.display import count
 from furthest.problem import Problem
 from furthest.residuals import REFUTED as REFUTING_EVIDENCE
-from furthest.residuals import Finding, examine, rounding
+from furthest.residuals import Finding, examine, rounding, unseen
 from furthest.study.events import ADDED, AS_ASKED, Event, columns
 from furthest.study.fold import Fold
 from furthest.study.ledger import Ledger
@@ -60,7 +60,7 @@ def conditions(base: Base) -> tuple[Condition, ...]:
     arms, values = columns(base.counted)
     found = {each.condition: each for each in examine(problem, arms, values)}
     return (
-        _linear(problem, found.get("linear")),
+        _linear(problem, found.get("linear"), arms, values),
         *_noise(problem, found, base),
         _digits(problem, arms, values),
         *_sign(problem),
@@ -97,12 +97,22 @@ def _judged(name: str, needs: str, finding: Finding | None, otherwise: str) -> C
     return Condition(name, needs, standing, f"{finding.words}; {finding.advice}")
 
 
-def _linear(problem: Problem, finding: Finding | None) -> Condition:
+def _linear(problem: Problem, finding: Finding | None, arms: Arms, values: Values) -> Condition:
     name, needs = "linear", "values are linear in the features"
-    if np.linalg.matrix_rank(problem.task.arms) == len(problem.arms):
+    if problem.task.arms.shape[1] == len(problem.arms):
         return Condition(name, needs, HOLDS, "each arm has a value of its own")
-    dropped = "".join(f"; for all arms {each}" for each in problem.dropped)
-    return _judged(name, needs, finding, f"the measurements do not contradict it{dropped}")
+    if finding is not None or not len(arms):
+        return _judged(name, needs, finding, "nothing is measured yet")
+    unmeasured, hidden = unseen(problem, arms, values)
+    trust = ["the measurements do not contradict it"]
+    if unmeasured:
+        trust.append(f"{count(unmeasured, 'arm')} had none, and go by their features alone")
+    if math.isfinite(hidden):
+        trust.append(f"one arm might deviate by {hidden:.2g} without showing")
+    else:
+        trust.append("an arm decides alone what a feature means, so it could not show there")
+    trust += [f"for all arms {each}" for each in problem.dropped]
+    return Condition(name, needs, ASSUMED, "; ".join(trust))
 
 
 def _noise(problem: Problem, found: dict[str, Finding], base: Base) -> list[Condition]:
