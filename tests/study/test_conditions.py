@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import furthest as ft
-from furthest.errors import InputError, StudyError, ValueRefusedError
+from furthest.errors import InputError, StudyError, ValueRefusedError, VerificationError
 from furthest.study import page
 from furthest.study.certificate import verify
 from furthest.study.conditions import standing_of
@@ -137,6 +137,21 @@ def test_values_that_leave_the_noise_no_digits_are_refused(sqlite_url):
     assert lines.problem.offset is None
     with pytest.raises(ValueRefusedError, match="another unit"):
         lines.add(0, 1e10)
+
+
+@pytest.mark.parametrize(("size", "accepted"), [(1.0, False), (9e8, True)])
+def test_verify_allows_for_the_digits_that_large_values_cost(size, accepted, sqlite_url):
+    """Another processor was off by 10⁻⁷ of the statistic with values 9·10⁸ times their noise."""
+    problem = ft.Problem([[1, 1], [1, 2], [3, 1]], answers=[[1, 1], [1, 2]], eps=0.3)
+    study = ft.Study.create("a", problem, 0.05, sqlite_url)
+    run(study, Lab(problem, [0.3 * size, 0.9], seed=1))
+    claimed = study.certificate().to_dict()
+    claimed["statistic"] *= 1 + 1e-7
+    if accepted:
+        assert verify("a", study.events(), claimed).standing == "proven"
+    else:
+        with pytest.raises(VerificationError, match="statistic"):
+            verify("a", study.events(), claimed)
 
 
 def test_at_unknown_sigma_digits_that_are_missing_are_noticed(sqlite_url):

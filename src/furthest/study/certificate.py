@@ -18,6 +18,7 @@ from furthest.study.conditions import (
     base_of,
     conditions,
     failures,
+    size_over_noise,
     standing_of,
     warnings_of,
 )
@@ -44,8 +45,10 @@ NONE_YET = "none yet: the study is still running"
 WORDS = {"guarantee", "meaning", "warnings", "strategy", "verdicts"}
 WORDS |= {"conditions", "standing", "proven"}
 
-# Figures of a certificate from another processor may differ in their last digits.
+# Figures of a certificate from another processor may differ in their last digits: in more of them
+# where the values are many times as large as their noise.
 ROUNDING = 1e-9
+ROUNDING_PER_SIZE = 1e-14
 
 # A statistic that differs by less may be on either side of the threshold elsewhere.
 NEAR = 1e-6
@@ -197,7 +200,9 @@ def verify(name: str, events: Sequence[Event], claimed: Mapping[str, Any] | None
     if claimed is not None:
         if found.certificate is None:
             raise VerificationError("the log does not lead to any certificate: it has not stopped")
-        _compare(claimed, found.certificate.to_dict())
+        size = size_over_noise(ledger.settings.problem, *columns(ledger.counting))
+        rounding = max(ROUNDING, ROUNDING_PER_SIZE * size)
+        _compare(claimed, found.certificate.to_dict(), rounding)
     return found
 
 
@@ -214,26 +219,28 @@ def _check_outcome(ledger: Ledger, fold: Fold) -> None:
         )
 
 
-def _compare(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+def _compare(claimed: Mapping[str, Any], found: Mapping[str, Any], rounding: float) -> None:
     """Every fact; and every word, unless another version of the program chose it."""
     skipped = {"study", "version"}
     if claimed.get("version") != found["version"]:
         skipped |= WORDS | (found.keys() - claimed.keys())
     for key, value in found.items():
-        if key not in skipped and not _same(claimed.get(key), value):
+        if key not in skipped and not _same(claimed.get(key), value, rounding):
             raise VerificationError(
                 f"the certificate says {key} = {_short(claimed.get(key))}, but the log leads to "
                 f"{_short(value)}"
             )
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: Any, other: Any, rounding: float) -> bool:
     if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=ROUNDING)
+        return math.isclose(one, other, rel_tol=rounding, abs_tol=rounding)
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+        same = (_same(one[key], other.get(key), rounding) for key in one)
+        return one.keys() == other.keys() and all(same)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
+        same = (_same(*pair, rounding) for pair in zip(one, other, strict=False))
+        return len(one) == len(other) and all(same)
     return bool(one == other)
 
 

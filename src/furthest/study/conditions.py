@@ -141,19 +141,25 @@ def _noise(problem: Problem, found: dict[str, Finding], base: Base) -> list[Cond
 def _digits(problem: Problem, arms: Arms, values: Values) -> Condition:
     """Whether double precision can carry the values and their noise at once."""
     name, needs = "arithmetic", "16 digits are enough for the values and their noise"
-    scale = _spread(arms, values) if problem.sigma is None else problem.sigma
-    size = float(np.abs(values).max(initial=0.0))
-    if problem.offset is not None and len(values):
-        size = float(np.ptp(values))  # what all share is taken away before anything is computed
-    if size <= LARGEST_RATIO * scale:
+    ratio = size_over_noise(problem, arms, values)
+    if ratio <= LARGEST_RATIO:
         return Condition(name, needs, HOLDS, "values were refused that would be too large")
     return Condition(
         name,
         needs,
         REFUTED,
-        f"the values are up to {size / scale:.1g} times as large as their spread; measure in "
+        f"the values are up to {ratio:.1g} times as large as their spread; measure in "
         "another unit, or take away what all results have in common",
     )
+
+
+def size_over_noise(problem: Problem, arms: Arms, values: Values) -> float:
+    """How many times as large as their noise the values are that are computed with."""
+    scale = _spread(arms, values) if problem.sigma is None else problem.sigma
+    size = float(np.abs(values).max(initial=0.0))
+    if problem.offset is not None and len(values):
+        size = float(np.ptp(values))  # what all share is taken away before anything is computed
+    return size / scale
 
 
 def _spread(arms: Arms, values: Values) -> float:

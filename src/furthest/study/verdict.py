@@ -24,7 +24,7 @@ def score(fold: Fold, z: int) -> Score:
     """How near answer z is to being accepted.
 
     For an e-value the statistic is ln 1/δ', with δ' the least level at which z would be accepted by
-    now: 0 says nothing, and the study stops when δ' falls to δ.
+    now: below 0 it would be at none, and the study stops when δ' falls to δ.
     """
     question = _asked(fold, copied(fold.state), z)
     if fold.test.score is None:
