@@ -63,7 +63,7 @@ def stopping_times(
         text = f"{label} = {value:.0f}"
         axes.axvline(value, color="black", linestyle=style, linewidth=1.2, label=text)
     if limits:
-        axes.legend(loc="upper right", frameon=False)
+        figure.legend(loc="outside lower center", ncols=len(limits), frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     _save(figure, path)
 
