@@ -60,11 +60,13 @@ def by_quadrature(evidence, sigma_known, flat):
     length = (mu**2).sum(axis=1) if not flat else (mu[:, 0] - mu[:, 1]) ** 2 / 2
     mass, first, second, logs, squares = np.zeros(5)
     for sigma in sigmas:
-        # Uniform in ln σ, and the spread in units of σ.
+        # Uniform in ln σ; the grid of spreads is in units of σ.
         likelihood = -rounds * np.log(sigma) - misfit / (2 * sigma**2)
         for spread in foresight.SPREADS:
             scale = sigma * spread / np.sqrt(d)
-            prior = tilt * np.log(spread) - contrasts * np.log(scale) - length / (2 * scale**2)
+            prior = (
+                tilt * np.log(sigma * spread) - contrasts * np.log(scale) - length / (2 * scale**2)
+            )
             weight = np.exp(likelihood + prior)
             mass += weight.sum()
             first += (weight * mu[:, 0]).sum()
@@ -107,8 +109,8 @@ def test_values_are_drawn_closer_together_than_estimated_and_not_lower():
     posterior = foresight.Posterior(task, evidence)
     drawn = np.array([posterior.draw(rng).means for _ in range(500)])
     estimates = task.arms @ evidence.estimate
-    # Under a flat prior it would be twice the variance of the noise.
-    assert drawn.var(axis=1).mean() < 1.2 < estimates.var() + 1
+    # Under a flat prior the noise is added to them once more, in nine directions of ten.
+    assert drawn.var(axis=1).mean() < 0.85 * (estimates.var() + 0.9)
     assert drawn.mean() == pytest.approx(estimates.mean(), abs=0.1)
 
 

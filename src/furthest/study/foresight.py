@@ -74,11 +74,14 @@ class Posterior:
         rounds, d = int(evidence.clock[Clock.ROUNDS]), task.arms.shape[1]
         flat = _constant(task)
         shrunk = np.eye(d) - flat.T @ flat
-        self._freedom, contrasts = rounds - len(flat), d - len(flat)
+        contrasts = d - len(flat)
         # The weight spread^α makes the prior of k contrasts ‖μ‖^(α−k): α = k is flat, α = 1 uniform
         # in the spread. Half the way: with α = 1, or Stein's α = 2, one good option among many that
         # are alike is shrunk to them, and the study looks four times as long as it is.
         tilt = (contrasts + 1) / 2
+        # The spread is independent of σ a priori; counted in units of σ it takes α off, as a flat
+        # prior takes off k.
+        self._freedom = rounds - len(flat) - tilt
         self._offset = flat.T @ (flat @ evidence.estimate)
         estimate = evidence.estimate - self._offset
         matrix, pull = evidence.matrix, evidence.matrix @ estimate
