@@ -107,6 +107,21 @@ def test_a_dead_worker_is_given_up(sqlite_url):
     assert "1 result never came" in failures.evidence
 
 
+def test_workers_that_died_long_ago_try_nobodys_patience(sqlite_url):
+    """However many there were, each costs the study as much as the first."""
+    study = ft.Study.create("a", ENDLESS, 0.1, sqlite_url)
+    for dead in range(1, 4):
+        study.ask()
+        for _ in range(2 * PATIENCE + 1):
+            study.tell(study.ask(), 0.5)
+        assert len(study._ledger.given_up) == dead
+        assert len(study._ledger.counting) == dead * (2 * PATIENCE + 1)
+    assert study._ledger._lost == 3
+    for trial in list(study._ledger.given_up):
+        study.fail(trial)
+    assert study._ledger._lost == 0
+
+
 def test_a_late_result_counts_when_told_and_is_disclosed(sqlite_url):
     study = ft.Study.create("a", TWO, 0.1, sqlite_url, lease=1e-6)
     late = study.ask()

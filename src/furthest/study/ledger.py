@@ -37,8 +37,8 @@ from furthest.study.events import (
 
 RESULTS = (TOLD, ADDED)
 
-# A trial is given up after its lease; or when so many results wait for it, per trial that was ever
-# out at once: a worker that died must not keep the others measuring for nothing.
+# A trial is given up after its lease; or when more results wait for it than so many times the most
+# trials that were ever waited for at once: a worker that died must not keep the others measuring.
 PATIENCE = 5
 
 # In units of σ: beyond this double precision has too few digits left for the noise.
@@ -71,7 +71,8 @@ class Ledger:
         self.stopped: Event | None = None
         self._queue: deque[Event] = deque()  # asks whose results have not counted yet
         self._held = 0  # results that do not count yet
-        self._crowd = 0  # the most trials that were ever out at once
+        self._lost = 0  # trials given up that are still open
+        self._crowd = 0  # the most trials that were ever waited for at once
         self._now = created.at
 
     def apply(self, events: Iterable[Event]) -> None:
@@ -84,25 +85,26 @@ class Ledger:
             kind, trial = event.kind, event.trial
             if kind == ASKED:
                 self.open[trial] = event
-                self._crowd = max(self._crowd, len(self.open))
+                self._crowd = max(self._crowd, len(self.open) - self._lost)
                 if self.settings.order == AS_ASKED:
                     self._queue.append(event)
             elif kind == STOPPED:
                 self.stopped = event
-            elif kind == FAILED:
-                del self.open[trial]
-                self.failed[trial] = event
             else:
-                self._note_result(event)
+                self._lost -= trial in self.open and trial in self.given_up
+                asked = self.open.pop(trial, None)
+                if kind == FAILED:
+                    self.failed[trial] = event
+                else:
+                    self._note_result(event, asked)
             self.seq = event.seq
             self._now = max(self._now, event.at)
             self._count_in_turn(event)
 
-    def _note_result(self, event: Event) -> None:
+    def _note_result(self, event: Event, asked: Event | None) -> None:
         trial = event.trial
         self.results[trial] = event
         self.measured.append(event)
-        asked = self.open.pop(trial, None)
         if asked is not None and trial not in self.given_up:
             if self.settings.order == AS_ASKED:
                 self._held += 1
@@ -124,6 +126,7 @@ class Ledger:
                 if in_time and self._held <= PATIENCE * self._crowd:
                     return
                 self.given_up[asked.trial] = event
+                self._lost += 1
             self._queue.popleft()
 
     def _count(self, result: Event, event: Event) -> None:
