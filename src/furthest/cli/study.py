@@ -513,7 +513,7 @@ def _arms(study: "Study", status: "Status") -> "Table":
 
 def _foresight_text(future: "Foresight | None") -> str:
     if future is None:
-        return "foresight: after the initial design"
+        return "foresight: not yet, there is nothing to go by"
     more = " or more" if future.high >= future.horizon else ""
     limit = "" if future.limit is None else f"; limit T_ε ln(1/δ) = {future.limit:.0f} in all"
     return (
