@@ -25,8 +25,8 @@ KEYS = {
     },
     "verified": {"verified", "state", "standing", "warnings", "measurements", "certificate"},
     "exported": {
-        *("name", "problem", "delta", "strategy", "seed", "lease", "order", "state", "answer"),
-        *("measurements", "failed", "pending", "certificate", "log"),
+        *("name", "version", "problem", "delta", "strategy", "seed", "lease", "order", "state"),
+        *("answer", "measurements", "failed", "open", "certificate", "log", "log_digest"),
     },
     "verdict": {"answer", "name", "estimate", "within_eps", "verdict"},
     "certificate": {
@@ -133,7 +133,7 @@ def test_export(study, printed):
     assert printed("export", "a") == found
     assert set(found) == KEYS["exported"]
     assert [set(each) for each in found["failed"]] == [TRIAL | {"reason"}]
-    assert [set(each) for each in found["pending"]] == [TRIAL]
+    assert [set(each) for each in found["open"]] == [TRIAL]
     assert [ft.Event(*row) for row in found["log"]] == study.events()
 
 

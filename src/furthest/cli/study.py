@@ -277,9 +277,7 @@ def verify(
         if name.endswith(".json"):
             found = archive.verify_file(Path(name))
         else:
-            claimed = archive.read_json(certificate) if certificate else None
-            # The file may hold all of `show --json` or `export --json`, or the certificate alone.
-            claimed = claimed.get("certificate", claimed) if claimed else None
+            claimed = archive.claimed_certificate(certificate) if certificate else None
             found = check(name, _load(name, storage).events(), claimed)
     proof = found.certificate
     text = proof.guarantee if proof else f"{found.measurements} results, not stopped yet"

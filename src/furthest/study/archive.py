@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from furthest.errors import FileError, VerificationError
+from furthest.errors import FileError
+from furthest.study import documents
 from furthest.study.events import Event
+from furthest.study.ledger import Ledger
 from furthest.study.records import Status
 from furthest.study.study import Study
 
@@ -22,18 +24,35 @@ def to_csv(study: Study) -> str:
 
 
 def verify_file(path: Path) -> Status:
-    """Verify an exported study from its log alone, and the certificate in the file with it."""
-    from furthest.study.certificate import verify
+    """Verify an exported study from its log alone, and all else in the file with it."""
+    from furthest.study.certificate import compare, slacks, verify
 
     data = read_json(path)
     try:
-        name, claimed = data["name"], data["certificate"]
-        events = [Event(*row) for row in data["log"]]
+        name, events = data["name"], [Event(*row) for row in data["log"]]
     except (KeyError, TypeError):
         raise FileError(f"{path}: not an exported study") from None
-    found = verify(name, events, claimed)
-    if claimed is None and found.certificate is not None:
-        raise VerificationError(f"{path}: the log leads to a certificate, which the file lacks")
+    found = verify(name, events)
+    ledger = Ledger(events[0])
+    ledger.apply(events[1:])
+    again = read_again(documents.archived(name, events, found))
+    if data.get("certificate") and again["certificate"]:
+        compare(data["certificate"], again["certificate"], "the certificate", slacks(ledger))
+    compare(data, again, str(path), slacks(ledger))
+    return found
+
+
+def read_again(document: Any) -> Any:
+    """As it comes back from JSON."""
+    return json.loads(json.dumps(document))
+
+
+def claimed_certificate(path: Path) -> dict[str, Any]:
+    """The certificate in a file: alone, or within what `show --json` or `export --json` printed."""
+    data = read_json(path)
+    found = data.get("certificate", data)
+    if not isinstance(found, dict) or not found:
+        raise FileError(f"{path}: there is no certificate in it")
     return found
 
 

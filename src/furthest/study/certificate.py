@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,14 +41,18 @@ STOPPED = "stopped"
 
 NONE_YET = "none yet: the study is still running"
 
-# Entries of a certificate that a later version may put better, or that an earlier one lacks.
-WORDS = {"guarantee", "meaning", "warnings", "strategy", "verdicts"}
-WORDS |= {"conditions", "standing", "proven"}
-
 # Figures of a certificate from another processor may differ in their last digits: in more of them
 # where the values are many times as large as their noise.
 ROUNDING = 1e-9
 ROUNDING_PER_SIZE = 1e-14
+
+
+class Slack(NamedTuple):
+    """How much a figure may differ."""
+
+    relative: float
+    absolute: float = 0.0
+
 
 # A statistic that differs by less may be on either side of the threshold elsewhere.
 NEAR = 1e-6
@@ -184,13 +188,15 @@ def digest(events: Sequence[Event]) -> str:
 def verify(name: str, events: Sequence[Event], claimed: Mapping[str, Any] | None = None) -> Status:
     """Do it all again from the log: its order, every decision, the certificate.
 
-    A `claimed` certificate must follow from the log. Where the log says that the study stopped, the
-    test must accept the answer there, and before that none: up to rounding.
+    A `claimed` certificate must follow from the log, word for word. Where the log says that the
+    study stopped, the test must accept the answer there, and before that none: up to rounding.
     """
     if not events:
         raise VerificationError("the log is empty")
     ledger = Ledger(events[0])
     ledger.apply(events[1:])
+    if ledger.settings.name not in ("", name):
+        raise VerificationError(f"the log is that of {ledger.settings.name!r}, not of {name!r}")
     fold = fold_of(ledger)
     fold.take(*columns(ledger.counting))
     if ledger.stopped is not None:
@@ -198,12 +204,19 @@ def verify(name: str, events: Sequence[Event], claimed: Mapping[str, Any] | None
     proof = certificate(name, ledger, fold, events) if fold.stopped else None
     found = status(name, ledger, fold, events[-1].at, proof)
     if claimed is not None:
-        if found.certificate is None:
+        if proof is None:
             raise VerificationError("the log does not lead to any certificate: it has not stopped")
-        size = size_over_noise(ledger.settings.problem, *columns(ledger.counting))
-        rounding = max(ROUNDING, ROUNDING_PER_SIZE * size)
-        _compare(claimed, found.certificate.to_dict(), rounding)
+        compare(claimed, proof.to_dict(), "the certificate", slacks(ledger))
     return found
+
+
+def slacks(ledger: Ledger) -> dict[str, Slack]:
+    """How much the figures may differ that were computed from this log on another processor."""
+    problem, results = ledger.settings.problem, columns(ledger.counting)
+    share = max(ROUNDING, ROUNDING_PER_SIZE * size_over_noise(problem, *results))
+    figure = Slack(share)
+    unit = np.abs(results[1]).max(initial=0.0) if problem.sigma is None else problem.sigma
+    return {"statistic": figure, "threshold": figure, "estimate": Slack(share, share * unit)}
 
 
 def _check_outcome(ledger: Ledger, fold: Fold) -> None:
@@ -219,28 +232,42 @@ def _check_outcome(ledger: Ledger, fold: Fold) -> None:
         )
 
 
-def _compare(claimed: Mapping[str, Any], found: Mapping[str, Any], rounding: float) -> None:
-    """Every fact; and every word, unless another version of the program chose it."""
-    skipped = {"study", "version"}
-    if claimed.get("version") != found["version"]:
-        skipped |= WORDS | (found.keys() - claimed.keys())
-    for key, value in found.items():
-        if key not in skipped and not _same(claimed.get(key), value, rounding):
+def compare(
+    claimed: Mapping[str, Any], found: Mapping[str, Any], what: str, allowed: Mapping[str, Slack]
+) -> None:
+    """Whether a document is what the log leads to: every entry, exactly, but for rounding."""
+    version = claimed.get("version", found.get("version"))
+    if version != found.get("version"):
+        raise VerificationError(
+            f"{what} is of furthest {version}, whose words this one, {found['version']}, cannot "
+            "check: verify it with that version, or the log alone with this"
+        )
+    for key in (*found, *claimed):
+        if key not in claimed or key not in found:
+            there = f"has no {key!r}" if key in found else f"has {key!r}, which none has"
+            raise VerificationError(f"{what} {there}")
+        if not _same(claimed[key], found[key], key, allowed):
             raise VerificationError(
-                f"the certificate says {key} = {_short(claimed.get(key))}, but the log leads to "
-                f"{_short(value)}"
+                f"{what} says {key} = {_short(claimed[key])}, but the log leads to "
+                f"{_short(found[key])}"
             )
 
 
-def _same(one: Any, other: Any, rounding: float) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=rounding, abs_tol=rounding)
-    if isinstance(one, dict) and isinstance(other, dict):
-        same = (_same(one[key], other.get(key), rounding) for key in one)
-        return one.keys() == other.keys() and all(same)
-    if isinstance(one, list) and isinstance(other, list):
-        same = (_same(*pair, rounding) for pair in zip(one, other, strict=False))
-        return len(one) == len(other) and all(same)
+def _same(one: Any, other: Any, key: str, allowed: Mapping[str, Slack]) -> bool:
+    """Equal in type and value, but for the slack that the figures of this key have."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(
+            _same(one[own], other[own], own, allowed) for own in one
+        )
+    if isinstance(one, list):
+        return len(one) == len(other) and all(
+            _same(*pair, key, allowed) for pair in zip(one, other, strict=True)
+        )
+    if isinstance(one, float) and key in allowed:
+        slack = allowed[key]
+        return math.isclose(one, other, rel_tol=slack.relative, abs_tol=slack.absolute)
     return bool(one == other)
 
 

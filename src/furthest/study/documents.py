@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from furthest import __version__
 from furthest.errors import UnknownStudyError
-from furthest.study.events import problem_data
-from furthest.study.records import Failure, Pending, Status, Trial
+from furthest.study.events import Event, problem_data
+from furthest.study.ledger import Ledger
+from furthest.study.records import Pending, Status, Trial
 from furthest.study.storage import Storage
 from furthest.study.study import Study
 
@@ -71,9 +73,20 @@ def verified(found: Status) -> Document:
 
 def exported(study: Study) -> Document:
     """Everything, with the log, to verify it anywhere: `furthest study export --json`."""
-    settings, status = study.settings, study.status()
+    status = study.status()
+    return archived(study.name, study.events(), status)
+
+
+def archived(name: str, events: Sequence[Event], status: Status) -> Document:
+    """The same from a log and what it leads to."""
+    from furthest.study.certificate import digest
+
+    ledger = Ledger(events[0])
+    ledger.apply(events[1:])
+    settings = ledger.settings
     return {
-        "name": study.name,
+        "name": name,
+        "version": __version__,
         "problem": problem_data(settings.problem),
         "delta": settings.delta,
         "strategy": settings.strategy.describe(),
@@ -82,13 +95,15 @@ def exported(study: Study) -> Document:
         "order": settings.order,
         "state": status.state,
         "answer": status.answer,
-        "measurements": [each._asdict() for each in study.history()],
-        "failed": [_trial(each) | {"reason": each.reason} for each in study.failures()],
-        "pending": [_trial(each) for each in study.pending()],
+        "measurements": [each._asdict() for each in ledger.history()],
+        "failed": [_trial(event) | {"reason": event.data} for event in ledger.failed.values()],
+        "open": [_trial(event) for event in ledger.open.values()],
         "certificate": status.certificate.to_dict() if status.certificate else None,
-        "log": [list(event) for event in study.events()],
+        "log": [list(event) for event in events],
+        "log_digest": digest(events),
     }
 
 
-def _trial(trial: Pending | Failure) -> Document:
-    return {"id": trial.id, "arm": trial.arm, "at": trial.at, "worker": trial.worker}
+def _trial(trial: Pending | Event) -> Document:
+    own_id = trial.id if isinstance(trial, Pending) else trial.trial
+    return {"id": own_id, "arm": trial.arm, "at": trial.at, "worker": trial.worker}

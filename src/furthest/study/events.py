@@ -13,6 +13,7 @@
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from furthest.errors import StorageError, StrategyError
+from furthest.errors import InputError, StorageError, StrategyError, nearest_name
 from furthest.problem import Problem
 from furthest.strategy import Strategy
 
@@ -66,6 +67,22 @@ class Event(NamedTuple):
     worker: str = ""
 
 
+_NUMBER = (int, float)
+
+
+def is_event(event: Event) -> bool:
+    """Whether every field is of its kind: a file, or a damaged database, may hold anything."""
+    seq, kind, at, trial, arm, value, data, worker = event
+    return (
+        type(seq) is int
+        and type(at) in _NUMBER
+        and math.isfinite(at)
+        and (arm is None or type(arm) is int)
+        and (value is None or (type(value) in _NUMBER and math.isfinite(value)))
+        and type(kind) is type(trial) is type(data) is type(worker) is str
+    )
+
+
 def columns(results: Sequence[Event]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Arms and values of told and added events."""
     arms = np.array([event.arm for event in results], np.int64)
@@ -84,7 +101,21 @@ class Settings:
     tag: str  # in front of every trial's number: ids of two studies never meet
     order: str = AS_ASKED  # in which results count
     origin: str = ""  # of which study, with features, this one is the continuation without
+    name: str = ""  # of the study; empty in logs of version 1
     version: int = LOG_VERSION
+
+    def check(self) -> None:
+        """Refuse what no study can have, from a user or from a log."""
+        if not 0 < self.delta < 1:
+            raise InputError(f"δ must be between 0 and 1, not {self.delta:g}")
+        if not self.lease > 0:
+            raise InputError(f"the lease must be a positive number of seconds, not {self.lease!r}")
+        if self.seed < 0:
+            raise InputError(f"seed must be at least 0, not {self.seed}")
+        if self.order not in ORDERS:
+            raise InputError(
+                f"unknown order {self.order!r}; {nearest_name(str(self.order), ORDERS)}"
+            )
 
     @cached_property
     def strategy(self) -> Strategy:
@@ -105,6 +136,7 @@ class Settings:
                 "version": self.version,
                 "order": self.order,
                 "origin": self.origin,
+                "name": self.name,
                 "delta": self.delta,
                 "seed": self.seed,
                 "lease": self.lease,
@@ -123,17 +155,20 @@ class Settings:
                 f"the study was created by a newer furthest (log version {data['version']}, "
                 f"this one reads up to {LOG_VERSION}): upgrade furthest"
             )
-        return cls(
+        settings = cls(
             problem=Problem(**data["problem"]),
             chosen=data["strategy"],
-            delta=data["delta"],
-            seed=data["seed"],
-            lease=data["lease"],
-            tag=data["tag"],
+            delta=float(data["delta"]),
+            seed=int(data["seed"]),
+            lease=float(data["lease"]),
+            tag=str(data["tag"]),
             order=data.get("order", AS_TOLD),
             origin=data.get("origin", ""),
+            name=data.get("name", ""),
             version=data["version"],
         )
+        settings.check()
+        return settings
 
     def differences(self, other: "Settings") -> list[str]:
         """What the guarantee rests on and `other` has otherwise: "δ is 0.01, not 0.05"."""

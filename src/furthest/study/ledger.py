@@ -33,7 +33,9 @@ from furthest.study.events import (
     TOLD,
     Event,
     Settings,
+    is_event,
 )
+from furthest.study.records import Measurement
 
 RESULTS = (TOLD, ADDED)
 
@@ -50,6 +52,9 @@ LARGEST_OFFSET = 1e13
 # Beyond this, whatever σ is, sums of squares would overflow.
 LARGEST_OF_ALL = 1e100
 
+# From this version of a log on the limits above apply.
+LIMITED = 2
+
 
 class Ledger:
     """What the events so far add up to."""
@@ -58,7 +63,13 @@ class Ledger:
         if created.seq != 1 or created.kind != CREATED:
             raise VerificationError(f"the log does not begin with its creation, but {created.kind}")
         self.created = created
-        self.settings = Settings.decode(created.data)
+        try:
+            self.settings = Settings.decode(created.data)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise VerificationError(
+                f"the question of the log cannot be read, or is none: {error}"
+            ) from error
+        self._limits = self._limits_of_values()
         self.seq = 1
         self.results: dict[str, Event] = {}  # told and added
         self.measured: list[Event] = []  # the same in the order of the log
@@ -142,16 +153,28 @@ class Ledger:
         seq, kind, _, trial, arm, value, _, _ = event
         problem = self.settings.problem
         most = len(problem.answers if kind == STOPPED else problem.arms)
-        if seq != self.seq + 1 or arm is None or not 0 <= arm < most:
+        if not is_event(event) or seq != self.seq + 1 or arm is None or not 0 <= arm < most:
             return False
         if kind == STOPPED:
             return self.stopped is None and event.data.isdecimal()
-        if kind in RESULTS and (value is None or not isfinite(value)):
+        low, high = self._limits
+        if kind in RESULTS and (value is None or not low <= value <= high):
+            return False
+        if kind == ADDED and not _is_moment(event.data):
             return False
         if kind in (TOLD, FAILED):
             return trial in self.open and self.open[trial].arm == arm
         known = trial in self.open or trial in self.results or trial in self.failed
         return kind in (ASKED, ADDED) and not known
+
+    def history(self) -> list[Measurement]:
+        """All results in the order told."""
+        names = self.settings.problem.arm_names
+        return [
+            Measurement(trial, arm, names[arm], value, at, kind == TOLD)
+            for _, kind, at, trial, arm, value, _, _ in self.measured
+            if arm is not None and value is not None
+        ]
 
     def pending(self, now: float) -> list[Event]:
         """Asks that are still waited for, in the order asked."""
@@ -221,22 +244,36 @@ class Ledger:
             raise ValueRefusedError(f"a result must be a number, not {value!r}") from None
         if not isfinite(number):
             raise ValueRefusedError(f"a result must be finite, not {number}")
-        problem = self.settings.problem
-        largest = LARGEST_OF_ALL
-        if problem.sigma is not None:
-            largest = problem.sigma * (LARGEST if problem.offset is None else LARGEST_OFFSET)
-        if abs(number) > largest:
+        low, high = self._limits
+        if not low <= number <= high:
+            if self.settings.problem.bounds is not None:
+                raise ValueRefusedError(
+                    f"a result of {number:g} is outside the bounds [{low:g}, {high:g}], on which "
+                    "the guarantee rests"
+                )
             raise ValueRefusedError(
                 f"a result of {number:g} is too large for numbers of 16 digits to tell what is "
                 "noise in it: measure in another unit, or take away what all results have in common"
             )
-        bounds = problem.bounds
-        if bounds is not None and not bounds[0] <= number <= bounds[1]:
-            raise ValueRefusedError(
-                f"a result of {number:g} is outside the bounds [{bounds[0]:g}, {bounds[1]:g}], on "
-                "which the guarantee rests"
-            )
         return number
+
+    def _limits_of_values(self) -> tuple[float, float]:
+        """The least and the largest result that may be."""
+        problem = self.settings.problem
+        if problem.bounds is not None:
+            return problem.bounds
+        largest = LARGEST_OF_ALL
+        if problem.sigma is not None and self.settings.version >= LIMITED:
+            largest = problem.sigma * (LARGEST if problem.offset is None else LARGEST_OFFSET)
+        return -largest, largest
+
+
+def _is_moment(data: str) -> bool:
+    """When an added result was measured: a number, or nothing."""
+    try:
+        return not data or isfinite(float(data))
+    except ValueError:
+        return False
 
 
 def check_name(name: Any) -> str:

@@ -32,7 +32,6 @@ from furthest.study.events import (
     ASKED,
     CREATED,
     FAILED,
-    ORDERS,
     STOPPED,
     TOLD,
     Event,
@@ -190,13 +189,14 @@ class Study:
             InputError: δ, seed, lease or order out of range, or not a Problem.
             StorageError: The storage did not do it; nothing was created.
         """
-        settings = _settings(problem, delta, strategy, seed, lease, order or AS_ASKED)
+        check_name(name)
+        settings = _settings(name, problem, delta, strategy, seed, lease, order or AS_ASKED)
         place = _storage(storage)
         if exist_ok and name in place.studies():
             return cls._same(cls.load(name, place), settings, order)
         event = Event(1, CREATED, time.time(), data=settings.encode(), worker=_me())
         try:
-            key = place.create(check_name(name), event)
+            key = place.create(name, event)
         except StudyError:
             if not exist_ok:
                 raise
@@ -264,13 +264,14 @@ class Study:
                 chosen=settings.strategy,
                 tag=secrets.token_hex(2),
                 origin=origin,
+                name=check_name(name),
                 version=max(settings.version, ENDS_IN_LOG),
             )
-            _check(again)
+            _checked(again)
             created = Event(1, CREATED, log[0].at, data=again.encode(), worker=_me())
             rest = [event for event in log[1:] if event.kind != STOPPED]
             events = [created, *(event._replace(seq=i) for i, event in enumerate(rest, 2))]
-            key = self._storage.create(check_name(name), *events)
+            key = self._storage.create(name, *events)
             return type(self)(name, key, self._storage, events)
 
     @property
@@ -490,11 +491,7 @@ class Study:
         """All results in the order told."""
         with self._turn:
             self._refresh()
-            return [
-                Measurement(e.trial, *self._arm(e), e.value, e.at, e.kind == TOLD)
-                for e in self._ledger.measured
-                if e.value is not None
-            ]
+            return self._ledger.history()
 
     def pending(self) -> list[Pending]:
         """Trials that are still waited for, in the order asked."""
@@ -582,6 +579,7 @@ class Study:
 
 
 def _settings(
+    name: str,
     problem: Problem,
     delta: float,
     strategy: Strategy | None,
@@ -598,15 +596,7 @@ def _settings(
         raise InputError(
             f"δ, lease and seed must be numbers: {delta!r}, {lease!r}, {seed!r}"
         ) from None
-    strategy.check_levels([level])
-    strategy.check_question(problem)
-    if not seconds > 0:
-        raise InputError(f"the lease must be a positive number of seconds, not {lease!r}")
-    if number < 0:
-        raise InputError(f"seed must be at least 0, not {seed}")
-    if order not in ORDERS:
-        raise InputError(f"unknown order {order!r}; {nearest_name(str(order), ORDERS)}")
-    return _check(
+    return _checked(
         Settings(
             problem=problem,
             chosen=strategy,
@@ -615,12 +605,15 @@ def _settings(
             lease=seconds,
             tag=secrets.token_hex(2),
             order=order,
+            name=name,
         )
     )
 
 
-def _check(settings: Settings) -> Settings:
+def _checked(settings: Settings) -> Settings:
     """Bad options of the sampling rule show now, not at the first ask."""
+    settings.check()
+    settings.strategy.check_question(settings.problem)
     from furthest.preparation import prepare
 
     prepare(settings.strategy, settings.problem.task, [settings.delta])
