@@ -1,5 +1,7 @@
 """The order in which results count, and the end of a study as an event of its log."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -178,8 +180,9 @@ def test_a_log_of_the_first_version_counts_as_told(sqlite_url):
     study = ft.Study.create("a", TWO, 0.1, sqlite_url, order="told")
     run(study, Lab(TWO, TWO_MU), workers=2)
     created, *events = [event for event in study.events() if event.kind != STOPPED]
-    old = created.data.replace('"version": 2, "order": "told", "origin": ""', '"version": 1')
-    assert old != created.data
+    later = ("order", "origin", "name")
+    data = {key: value for key, value in json.loads(created.data).items() if key not in later}
+    old = json.dumps(data | {"version": 1})
     place = SqliteStorage(sqlite_url.removeprefix("sqlite:///"))
     place.create("old", created._replace(data=old), *events)
     again = ft.Study.load("old", sqlite_url)
