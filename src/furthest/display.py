@@ -4,6 +4,7 @@ The HTML needs nothing from outside. Its colours are the page's own, or readable
 """
 
 import math
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
@@ -53,6 +54,16 @@ def figure(value: float | None) -> str:
     if 1000 <= abs(value) < 1e15:
         return f"{value:,.0f}"
     return f"{value:.4g}"
+
+
+def one_line(text: str) -> str:
+    """Somebody's text with what controls a terminal written out: it begins no line of its own."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def without_password(url: str) -> str:
+    """A storage's URL as it may be shown."""
+    return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:***@", url)
 
 
 def count(number: int, thing: str) -> str:

@@ -34,6 +34,7 @@ from furthest.errors import FileError, InputError, ProblemError, nearest_name, p
 from furthest.instances import GENERATORS, Instance
 from furthest.problem import Notion, Problem, default_features
 from furthest.tables import coded
+from furthest.writing import write_beside
 
 FIELDS = (
     "arms",
@@ -123,7 +124,7 @@ def write_problem(problem: Problem, path: str | Path, mu: Any = None) -> None:
         data["answer_names"] = problem.answer_names
     if mu is not None:
         data["mu"] = np.asarray(mu, float)
-    writer(path, data)
+    write_beside(path, lambda draft: writer(draft, data))
 
 
 def _plain(data: Data) -> Data:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from furthest.errors import MissingExtraError
+from furthest.writing import write_beside
 
 if TYPE_CHECKING:
     from furthest.characteristic import Complexity
@@ -268,7 +269,7 @@ def _draw_verification(
 
 def _save(figure: Any, path: str | Path) -> None:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=160)
+    write_beside(path, lambda draft: figure.savefig(draft, dpi=160))
     pyplot().close(figure)
 
 

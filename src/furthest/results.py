@@ -13,6 +13,7 @@ from furthest import display
 from furthest.columns import write_csv, write_parquet
 from furthest.problem import Problem
 from furthest.strategy import Strategy
+from furthest.writing import write_beside
 
 if TYPE_CHECKING:
     from furthest.stopping.test import Guarantee
@@ -178,11 +179,11 @@ class Results:
 
     def to_csv(self, path: str | Path) -> None:
         """Write `columns()` as CSV."""
-        write_csv(self.columns(), Path(path))
+        write_beside(path, lambda draft: write_csv(self.columns(), draft))
 
     def to_parquet(self, path: str | Path) -> None:
         """Write `columns()` as Parquet (extra: parquet)."""
-        write_parquet(self.columns(), Path(path))
+        write_beside(path, lambda draft: write_parquet(self.columns(), draft))
 
     def to_dict(self) -> dict[str, Any]:
         """What `furthest simulate --json` prints, without the instance's name."""

@@ -193,3 +193,34 @@ def test_show_says_what_results_wait_for(study):
     shown = " ".join(study("show", "paint", "--no-foresight").stdout.split())
     assert f"1 result cannot count before trial {lost['id']} (A), asked 0 minutes ago" in shown
     assert "by lab 3: tell it, or fail it" in shown
+
+
+def test_names_cannot_forge_what_is_printed(study, folder):
+    """Markup, escape sequences and line breaks in names are shown as what they are."""
+    names = ["[/foo]", "a\nt-9\t1\tB", "\x1b[31mred", "[bold]b"]
+    entries = ", ".join(json.dumps(name) for name in names)
+    text = f"eps = 0.5\narms = [[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]\narm_names = [{entries}]\n"
+    (folder / "names.toml").write_text(text)
+    created = study("create", "[/foo] [bold]", "names.toml", "--delta", "0.1")
+    assert created.returncode == 0, created.stderr
+    asked = study("ask", "[/foo] [bold]", "-n", "4").stdout
+    assert len(asked.splitlines()) == 4
+    assert all(len(line.split("\t")) == 3 for line in asked.splitlines())
+    for number, line in enumerate(asked.splitlines()):
+        study("tell", "[/foo] [bold]", line.split("\t")[0], str(9.0 * (number == 2)))
+    for command in (("show", "[/foo] [bold]", "--no-foresight"), ("list",)):
+        shown = study(*command)
+        assert shown.returncode == 0, shown.stderr
+        assert "[/foo]" in shown.stdout
+        assert "\x1b" not in shown.stdout
+    shown = study("show", "[/foo] [bold]", "--no-foresight").stdout
+    assert r"\x1b[31mred" in shown
+    assert "[bold]b" in shown
+
+
+def test_a_password_is_never_printed(study):
+    url = "postgresql://me:secret%21word@localhost:1/nowhere?connect_timeout=2"
+    for command in (("list",), ("ask", "a"), ("create", "a", "two.toml", "--json")):
+        done = study(*command, "--storage", url)
+        assert done.returncode != 0
+        assert "secret" not in done.stdout + done.stderr

@@ -10,6 +10,7 @@ import typer
 
 from furthest import __version__
 from furthest.cli import compare, complexity, demo, plan, reproduce, rules, simulate, study
+from furthest.display import one_line
 from furthest.errors import FurthestError, InputError
 
 app = typer.Typer(
@@ -68,5 +69,5 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"furthest: {' '.join(message.split())}", file=sys.stderr)
+    print(f"furthest: {one_line(' '.join(message.split()))}", file=sys.stderr)
     return code

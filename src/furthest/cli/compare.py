@@ -144,7 +144,7 @@ def _show(
     console.print(table)
     arms = instance.problem.arm_names
     if len(arms) <= MOST_ARMS:
-        pulls = o.table("mean pulls", *arms, right=True)
+        pulls = o.table("mean pulls", *map(o.plain, arms), right=True)
         for name, results in outcomes.items():
             pulls.add_row(name, *(f"{value:.0f}" for value in results.summary()[0].pulls))
         console.print(pulls)

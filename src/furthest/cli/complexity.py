@@ -62,7 +62,7 @@ def _show(
 
     console = Console()
     problem = instance.problem
-    names = problem.answer_names
+    names = [o.plain(name) for name in problem.answer_names]
     o.print_problem(console, instance)
     if problem.sigma is None:
         o.print_noise(console, problem, result.noise)
@@ -76,7 +76,7 @@ def _show(
     limits.add_row("T_ε ln(1/δ)", *(f"{result.measurements(delta):.1f}" for delta in deltas))
     console.print(limits)
     most = sorted(range(len(result.weights)), key=lambda arm: -result.weights[arm])[:8]
-    shares = (f"{problem.arm_names[a]} {result.weights[a]:.4f}" for a in most)
+    shares = (f"{o.plain(problem.arm_names[a])} {result.weights[a]:.4f}" for a in most)
     console.print("Optimal proportions: " + ", ".join(shares))
     console.print("Most confusing: " + ", ".join(names[x] for x in result.binding))
     if len(result.ties) > 1:

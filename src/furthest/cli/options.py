@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from furthest import bars
+from furthest.display import one_line
 from furthest.errors import InputError
 
 if TYPE_CHECKING:
@@ -183,9 +184,16 @@ def print_problem(console: "Console", instance: Any) -> None:
     problem = instance.problem
     sigma = "unknown" if problem.sigma is None else f"{problem.sigma:g}"
     console.print(
-        f"[bold]{instance.name}[/bold]  {problem.notion} ε = {problem.eps:g}, "
+        f"[bold]{plain(instance.name)}[/bold]  {problem.notion} ε = {problem.eps:g}, "
         f"σ = {sigma}, {len(problem.arms)} arms, {len(problem.answers)} answers"
     )
+
+
+def plain(text: str) -> str:
+    """A text of the user's for Rich: no markup, and nothing that controls a terminal."""
+    from rich.markup import escape
+
+    return escape(one_line(text))
 
 
 def print_noise(console: "Console", problem: "Problem", noise: float | None) -> None:
@@ -199,11 +207,9 @@ def print_noise(console: "Console", problem: "Problem", noise: float | None) -> 
 
 def print_warnings(console: "Console", warnings: Iterable[str | None]) -> None:
     """What must not be missed, in yellow."""
-    from rich.markup import escape
-
     for text in warnings:
         if text:
-            console.print(f"[yellow]{escape(text)}[/yellow]")
+            console.print(f"[yellow]{plain(text)}[/yellow]")
 
 
 def table(name: str, *headings: str, right: bool = False) -> "Table":

@@ -119,7 +119,7 @@ def _pulls(names: tuple[str, ...], results: "Results") -> "Table":
         arms = sorted(arms, key=lambda arm: -most[arm])[:FEW_ARMS]
     table = o.table("mean pulls", *(f"δ = {row.delta:g}" for row in rows), right=True)
     for arm in arms:
-        table.add_row(names[arm], *(f"{row.pulls[arm]:.1f}" for row in rows))
+        table.add_row(o.plain(names[arm]), *(f"{row.pulls[arm]:.1f}" for row in rows))
     if len(arms) < len(names):
         others = [sum(row.pulls) - sum(row.pulls[arm] for arm in arms) for row in rows]
         count = len(names) - len(arms)

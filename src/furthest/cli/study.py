@@ -92,7 +92,10 @@ def create(
             order=order,
         )
     if json:
-        _print({"name": name, "storage": storage, "initial": list(study.problem.initial)})
+        from furthest.display import without_password
+
+        place = without_password(storage)
+        _print({"name": name, "storage": place, "initial": list(study.problem.initial)})
     else:
         design = len(study.problem.initial)
         print(f"created {name}; the first {design} measurements are a fixed design")
@@ -115,8 +118,10 @@ def ask(
 
         _print(documents.asked(trials))
     else:
+        from furthest.display import one_line
+
         for trial in trials:
-            print(*trial, sep="\t")
+            print(trial.id, trial.arm, one_line(trial.name), sep="\t")
 
 
 @app.command(context_settings=NUMBERS)
@@ -206,9 +211,9 @@ def list_studies(storage: Storage = DEFAULT, json: o.Json = False) -> None:
     table = Table("study", "state", "answer", "ε", "δ", "arms", "measured", "pending")
     for row in data["studies"]:
         table.add_row(
-            str(row["name"]),
-            str(row["state"]),
-            str(row["answer_name"] or ""),
+            o.plain(row["name"]),
+            row["state"],
+            o.plain(row["answer_name"] or ""),
             f"{row['eps']:g} {row['notion']}",
             f"{row['delta']:g}",
             *(str(row[key]) for key in ("arms", "measurements", "pending")),
@@ -228,6 +233,7 @@ def export(
 ) -> None:
     """Everything about a study: its log, results and certificate. Prints the results as CSV."""
     from furthest.study import archive
+    from furthest.writing import write_text
 
     if out is not None and out.suffix not in (".json", ".csv", ".html"):
         raise InputError(f"--out must end in .json, .csv or .html, not {out.name!r}")
@@ -237,7 +243,7 @@ def export(
     if out is None:
         print(text, end="")
     else:
-        out.write_text(text, encoding="utf-8")
+        write_text(out, text)
         _say({"file": str(out)}, f"wrote {out}", json)
 
 
@@ -404,7 +410,7 @@ def _progress(study: "Study") -> Iterator[Any]:
         bars.TimeElapsedColumn(),
     )
     with o.bars_of(*columns) as bar:
-        task = bar.add_task(study.name, total=1.0, text="")
+        task = bar.add_task(o.plain(study.name), total=1.0, text="")
         due = 0.0
 
         def report() -> None:
@@ -425,7 +431,7 @@ def progress_of(status: "Status") -> str:
     if status.statistic is None or status.threshold is None:
         return f"initial design; {status.counts}"
     reached = f"evidence {status.statistic:.2f} of {status.threshold:.2f}"
-    return f"{status.answer_name}: {reached}; {status.counts}"
+    return f"{o.plain(status.answer_name or '')}: {reached}; {status.counts}"
 
 
 def _show(study: "Study", status: "Status", future: "Foresight | None", asked: bool) -> None:
@@ -435,17 +441,18 @@ def _show(study: "Study", status: "Status", future: "Foresight | None", asked: b
     problem = study.problem
     sigma = "unknown" if problem.sigma is None else f"{problem.sigma:g}"
     console.print(
-        f"[bold]{study.name}[/bold]  {problem.notion} ε = {problem.eps:g}, δ = {study.delta:g}, "
-        f"σ = {sigma}, {len(problem.arms)} arms, {len(problem.answers)} answers",
+        f"[bold]{o.plain(study.name)}[/bold]  {problem.notion} ε = {problem.eps:g}, "
+        f"δ = {study.delta:g}, σ = {sigma}, {len(problem.arms)} arms, "
+        f"{len(problem.answers)} answers",
         highlight=False,
     )
     if status.standing is not None:
         style = STYLES[status.standing]
         console.print(
-            f"stopped: the answer is [bold]{status.answer_name}[/bold], "
+            f"stopped: the answer is [bold]{o.plain(status.answer_name or '')}[/bold], "
             f"[{style}]{status.standing}[/{style}]"
         )
-        console.print(f"[{style}]{status.guarantee}[/{style}]", highlight=False)
+        console.print(f"[{style}]{o.plain(status.guarantee)}[/{style}]", highlight=False)
         console.print(status.counts, highlight=False)
     else:
         full = round(30 * (_done(future) if future else status.share))
@@ -454,13 +461,12 @@ def _show(study: "Study", status: "Status", future: "Foresight | None", asked: b
         if asked:
             console.print(_foresight_text(future), highlight=False)
         if status.waiting and status.pending:
-            console.print(_waiting_text(study, status.waiting), highlight=False)
-        console.print(f"[dim]when it stops: {status.promise}[/dim]", highlight=False)
+            console.print(o.plain(_waiting_text(study, status.waiting)), highlight=False)
+        console.print(f"[dim]when it stops: {o.plain(status.promise)}[/dim]", highlight=False)
     if status.verdicts:
         console.print(_answers(status))
     console.print(_arms(study, status))
-    for warning in status.warnings:
-        console.print(f"[yellow]warning: {warning}[/yellow]", highlight=False)
+    o.print_warnings(console, (f"warning: {text}" for text in status.warnings))
 
 
 def _waiting_text(study: "Study", waiting: int) -> str:
@@ -491,7 +497,7 @@ def _answers(status: "Status") -> "Table":
     rows = sorted(status.verdicts, key=lambda row: -row.estimate)
     for row in rows[:20]:
         words, tone = verdict_words(row.verdict, status.standing)
-        table.add_row(row.name, f"{row.estimate:.4g}", words, style=TONES[tone])
+        table.add_row(o.plain(row.name), f"{row.estimate:.4g}", words, style=TONES[tone])
     if len(rows) > 20:
         table.add_row(f"and {len(rows) - 20} more", "", "")
     return table
@@ -503,7 +509,7 @@ def _arms(study: "Study", status: "Status") -> "Table":
     table = Table("arm", "measurements")
     order = sorted(range(len(status.pulls)), key=lambda arm: -status.pulls[arm])
     for arm in order[:20]:
-        table.add_row(study.problem.arm_names[arm], str(status.pulls[arm]))
+        table.add_row(o.plain(study.problem.arm_names[arm]), str(status.pulls[arm]))
     if len(order) > 20:
         table.add_row(f"and {len(order) - 20} more", str(sum(status.pulls[a] for a in order[20:])))
     return table

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from furthest.paper.outcomes import Estimate
 from furthest.plots import COLOURS, MEAN, pyplot
+from furthest.writing import write_beside
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY, YELLOW = COLOURS
 ALGORITHM = {
@@ -135,5 +136,5 @@ def curves(
 
 def _save(figure: Any, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Date": None})
+    write_beside(path, lambda draft: figure.savefig(draft, metadata={"Date": None}))
     pyplot().close(figure)

@@ -3,7 +3,6 @@
 import base64
 import html
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from furthest.paper.entries import Entry
 from furthest.paper.remarks import MISPRINTS, REMARKS
 from furthest.paper.reproduction import Reproduction, Section
 from furthest.paper.shapes import Block, Item, Number, PictureBlock, TableBlock
+from furthest.writing import write_text
 
 TITLE = "Choosing answers in ε-best-answer identification: the paper reproduced"
 SOURCE = (
@@ -23,15 +23,9 @@ MARKS = {"confirmed": "✓", "differs": "✗", "undecided": "?"}
 def write(done: Reproduction, folder: Path) -> Path:
     """Write report.html and report.md; returns the page."""
     page = folder / "report.html"
-    _place(folder / "report.md", markdown(done))
-    _place(page, webpage(done, folder / "figures"))
+    write_text(folder / "report.md", markdown(done))
+    write_text(page, webpage(done, folder / "figures"))
     return page
-
-
-def _place(path: Path, text: str) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
 
 
 def data(done: Reproduction) -> dict[str, Any]:

@@ -6,8 +6,6 @@ piece covers. Without pyarrow the pieces are CSV.
 """
 
 import json
-import os
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +13,7 @@ import numpy as np
 from furthest import columns as tables
 from furthest.columns import Columns
 from furthest.paper.cells import Cell, describe, join, key, own_seed
+from furthest.writing import write_beside, write_text
 
 READERS = {".parquet": tables.read_parquet, ".csv": tables.read_csv}
 WRITERS = {".parquet": tables.write_parquet, ".csv": tables.write_csv}
@@ -55,9 +54,9 @@ class Store:
         if not settings.exists():
             known = describe(cell, self.seed) | {"run_seed": own_seed(cell, self.seed)}
             text = json.dumps(known, indent=2, sort_keys=True)
-            self._place(settings, lambda path: path.write_text(text + "\n", encoding="utf-8"))
+            write_text(settings, text + "\n")
         piece = home / f"{first:06d}-{last:06d}{self.suffix}"
-        self._place(piece, lambda path: WRITERS[self.suffix](columns, path))
+        write_beside(piece, lambda path: WRITERS[self.suffix](columns, path))
 
     def read(self, cell: Cell, units: int) -> Columns:
         """Units 0 … units − 1, in order of their numbers."""
@@ -86,13 +85,7 @@ class Store:
         """(first, last, file) in order."""
         found = []
         for path in self._home(cell).glob("*-*.*"):
-            if path.suffix in READERS:
+            if path.suffix in READERS and not path.name.startswith("."):  # a draft
                 first, _, last = path.stem.partition("-")
                 found.append((int(first), int(last), path))
         return sorted(found)
-
-    def _place(self, path: Path, write: Callable[[Path], object]) -> None:
-        """Write beside the place, then rename: nobody ever sees half a file."""
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        write(draft)
-        draft.replace(path)

@@ -177,10 +177,11 @@ class Settings:
             ("δ", self.delta, other.delta),
             ("ε", self.problem.eps, other.problem.eps),
             ("the notion", self.problem.notion, other.problem.notion),
-            ("σ", _sigma(self.problem), _sigma(other.problem)),
+            ("σ", self.problem.sigma, other.problem.sigma),
         ):
             if mine != yours:
-                found.append(f"{name} is {mine}, not {yours}")
+                before, now = ("unknown" if each is None else each for each in (mine, yours))
+                found.append(f"{name} is {before}, not {now}")
         found += [
             f"the {name.replace('_', ' ').replace('initial', 'first arms')} are others"
             for name in ("arms", "answers", "arm_names", "answer_names", "bounds", "initial")
@@ -194,10 +195,6 @@ class Settings:
 def _words(strategy: Strategy) -> str:
     """Tuples and lists are the same to a log."""
     return json.dumps(strategy.describe(), sort_keys=True)
-
-
-def _sigma(problem: Problem) -> str:
-    return "unknown" if problem.sigma is None else f"{problem.sigma:g}"
 
 
 def problem_data(problem: Problem) -> dict[str, Any]:

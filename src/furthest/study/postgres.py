@@ -1,10 +1,12 @@
 """Logs on a PostgreSQL server, for teams: many machines, one order. Needs the extra `postgres`."""
 
 import os
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
+from urllib.parse import unquote
 
 from furthest.errors import MissingExtraError, StorageError
 from furthest.study.sql import SCHEMA_VERSION, SqlStorage
@@ -32,6 +34,12 @@ class _Cursor:
         return self._cursor.execute(query.replace("?", "%s").encode(), values)
 
 
+def _password(url: str) -> str:
+    """As it stands in the URL; it must not be in any message."""
+    found = re.search(r"://[^/@:]*:([^/@]*)@", url)
+    return found.group(1) if found else ""
+
+
 class PostgresStorage(SqlStorage):
     """One connection, shared by the threads of this process and reopened when it is lost."""
 
@@ -43,6 +51,7 @@ class PostgresStorage(SqlStorage):
 
     def __init__(self, url: str, patience: float = LOCK_SECONDS) -> None:
         self._url = url
+        self._password = _password(url)
         self._patience = patience
         self._turn = threading.RLock()
         self._open: psycopg.Connection[Any] | None = None
@@ -128,4 +137,6 @@ class PostgresStorage(SqlStorage):
         except psycopg.Error as error:
             self.close()
             text = " ".join(str(error).split())
+            for secret in filter(None, {self._password, unquote(self._password)}):
+                text = text.replace(secret, "***")
             raise StorageError(f"PostgreSQL: {text}; try again") from error

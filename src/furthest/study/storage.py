@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from furthest.display import without_password
 from furthest.errors import StudyError
 from furthest.study.events import Event
 
@@ -61,6 +62,6 @@ def open_storage(url: str) -> Storage:
             raise StudyError("the storage sqlite:/// needs a file: sqlite:///furthest.db")
         return SqliteStorage(rest.removeprefix("/"))
     raise StudyError(
-        f"unknown storage {url!r}; sqlite:///FILE (sqlite:////… for an absolute path) or "
-        "postgresql://USER@HOST/DATABASE"
+        f"unknown storage {without_password(url)!r}; sqlite:///FILE (sqlite:////… for an absolute "
+        "path) or postgresql://USER@HOST/DATABASE"
     )

@@ -57,6 +57,9 @@ if TYPE_CHECKING:
 DEFAULT_STORAGE = "sqlite:///furthest.db"
 DAY = 86_400.0
 
+# In front of every trial's number: two of a million studies have the same with probability ½.
+TAG_BYTES = 5
+
 # From this version of a log on its end is an event.
 ENDS_IN_LOG = 2
 
@@ -262,7 +265,7 @@ class Study:
                 settings,
                 problem=_plain_options(self.problem),
                 chosen=settings.strategy,
-                tag=secrets.token_hex(2),
+                tag=secrets.token_hex(TAG_BYTES),
                 origin=origin,
                 name=check_name(name),
                 version=max(settings.version, ENDS_IN_LOG),
@@ -603,7 +606,7 @@ def _settings(
             delta=level,
             seed=number,
             lease=seconds,
-            tag=secrets.token_hex(2),
+            tag=secrets.token_hex(TAG_BYTES),
             order=order,
             name=name,
         )

@@ -1,0 +1,45 @@
+"""A file is there whole or not at all."""
+
+import pytest
+
+from furthest.display import one_line, without_password
+from furthest.writing import write_beside, write_text
+
+
+def test_what_fails_leaves_the_old_file(tmp_path):
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+
+    def half(draft):
+        draft.write_text("ne")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write_beside(path, half)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_draft_has_the_ending_of_the_file(tmp_path):
+    endings = []
+    write_beside(tmp_path / "b.png", lambda draft: (endings.append(draft.suffix), draft.touch()))
+    assert endings == [".png"]
+    assert [path.name for path in tmp_path.iterdir()] == ["b.png"]
+
+
+def test_texts_of_others_begin_no_line():
+    assert one_line("a\nt-9\t1\x1b[31m") == r"a\nt-9\t1\x1b[31m"
+    assert one_line("λ, 中文 and [/b]") == "λ, 中文 and [/b]"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:secret@host/db", "postgresql://me:***@host/db"),
+        ("postgresql://me:p%40ss:word@host:5432/db", "postgresql://me:***@host:5432/db"),
+        ("postgresql://me@host/db", "postgresql://me@host/db"),
+        ("sqlite:///a:b@c.db", "sqlite:///a:b@c.db"),
+    ],
+)
+def test_passwords_are_not_shown(url, shown):
+    assert without_password(url) == shown
