@@ -22,7 +22,12 @@ def test_what_fails_leaves_the_old_file(tmp_path):
 
 def test_the_draft_has_the_ending_of_the_file(tmp_path):
     endings = []
-    write_beside(tmp_path / "b.png", lambda draft: (endings.append(draft.suffix), draft.touch()))
+
+    def write(draft):
+        endings.append(draft.suffix)
+        draft.touch()
+
+    write_beside(tmp_path / "b.png", write)
     assert endings == [".png"]
     assert [path.name for path in tmp_path.iterdir()] == ["b.png"]
 

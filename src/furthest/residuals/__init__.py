@@ -63,6 +63,20 @@ class Finding(NamedTuple):
     advice: str
 
 
+class Unseen(NamedTuple):
+    """What the measurements could not have shown of a linear model.
+
+    Attributes:
+        arms: How many arms have no result.
+        deviation: How far one that has could be from its features' prediction without showing.
+        differences: How much the answers differ at most, by the estimates.
+    """
+
+    arms: int
+    deviation: float
+    differences: float
+
+
 def examine(
     problem: "Problem", arms: NDArray[np.int64], values: NDArray[np.float64]
 ) -> list[Finding]:
@@ -84,14 +98,18 @@ def examine(
     return [finding for finding in found if finding.log_e >= DOUBT]
 
 
-def unseen(
-    problem: "Problem", arms: NDArray[np.int64], values: NDArray[np.float64]
-) -> tuple[int, float]:
-    """How many arms have no result, and what deviation of one that has would not show."""
+def unseen(problem: "Problem", arms: NDArray[np.int64], values: NDArray[np.float64]) -> Unseen:
+    """What the linear model is trusted with."""
     sample = summarise(arms, values)
     sigma = sample.spread if problem.sigma is None else problem.sigma
-    hidden = hidden_deviation(problem.task.arms[sample.seen], sample, sigma)
-    return len(problem.arms) - len(sample.seen), hidden
+    features = problem.task.arms[sample.seen]
+    roots = np.sqrt(sample.counts)
+    fit = np.linalg.lstsq(roots[:, None] * features, roots * sample.means, rcond=None)[0]
+    return Unseen(
+        arms=len(problem.arms) - len(sample.seen),
+        deviation=hidden_deviation(features, sample, sigma),
+        differences=float(np.ptp(problem.task.answers @ fit)),
+    )
 
 
 def _noise(sigma: float, sample: Sample) -> Finding:

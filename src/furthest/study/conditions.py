@@ -100,17 +100,21 @@ def _judged(name: str, needs: str, finding: Finding | None, otherwise: str) -> C
 def _linear(problem: Problem, finding: Finding | None, arms: Arms, values: Values) -> Condition:
     name, needs = "linear", "values are linear in the features"
     if problem.task.arms.shape[1] == len(problem.arms):
-        return Condition(name, needs, HOLDS, "each arm has a value of its own")
+        same = "".join(f"; for all arms {each}" for each in problem.dropped)
+        return Condition(name, needs, HOLDS, f"each arm has a value of its own{same}")
     if finding is not None or not len(arms):
         return _judged(name, needs, finding, "nothing is measured yet")
-    unmeasured, hidden = unseen(problem, arms, values)
+    blind = unseen(problem, arms, values)
     trust = ["the measurements do not contradict it"]
-    if unmeasured:
-        trust.append(f"{count(unmeasured, 'arm')} had none, and go by their features alone")
-    if math.isfinite(hidden):
-        trust.append(f"one arm might deviate by {hidden:.2g} without showing")
+    if math.isfinite(blind.deviation):
+        trust.append(
+            f"one arm might deviate by {blind.deviation:.2g} without showing, and the answers "
+            f"differ by {blind.differences:.2g} at most"
+        )
     else:
-        trust.append("an arm decides alone what a feature means, so it could not show there")
+        trust.append("some arm decides alone what a feature means, so that it could not show")
+    if blind.arms:
+        trust.append(f"{count(blind.arms, 'arm')} had no result, and go by their features alone")
     trust += [f"for all arms {each}" for each in problem.dropped]
     return Condition(name, needs, ASSUMED, "; ".join(trust))
 
