@@ -32,7 +32,7 @@ class Desk:
     """A study in memory: a ledger and a fold, as `Study` has them, without a storage."""
 
     def __init__(self, problem: ft.Problem, order: str, delta: float = DELTA) -> None:
-        settings = Settings(problem, ft.Strategy(), delta, 0, math.inf, "t", order)
+        settings = Settings(problem, ft.Strategy(), delta, 0, 1e9, "t", order)
         self.ledger = Ledger(Event(1, CREATED, 0.0, data=settings.encode()))
         self.fold: Fold = fold_of(self.ledger)
 

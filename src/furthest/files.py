@@ -32,6 +32,7 @@ import tomli_w
 
 from furthest.errors import FileError, InputError, ProblemError, nearest_name, pick
 from furthest.instances import GENERATORS, Instance
+from furthest.numerals import number
 from furthest.problem import Notion, Problem, default_features
 from furthest.tables import coded
 from furthest.writing import write_beside
@@ -54,6 +55,7 @@ FIELDS = (
 )
 SETTINGS = ("eps", "notion", "sigma", "bounds", "initial", "mu")
 OWN_COLUMNS = ("name", "role")
+NAMES = ("answers", "arm_names", "answer_names", "feature_names")
 ROLES = {"arm": (True, False), "answer": (False, True), "both": (True, True)}
 
 Data = dict[str, Any]
@@ -90,10 +92,13 @@ def _problem(data: Data, path: Path) -> Problem:
     if len(held) != 1:
         found = f"both {' and '.join(held)}" if held else "no arms, options or factors"
         raise FileError(f"{path}: there are {found}")
+    if held != ["factors"] and "interactions" in data:
+        raise FileError(f"{path}: interactions are of factors")
+    own = [key for key in NAMES if key in data]
+    if held != ["arms"] and own:
+        raise FileError(f"{path}: {held[0]} have names already, {own[0]} are for arms")
     if held == ["options"]:
         data["names"] = data.pop("options")
-    elif held == ["arms"] and "interactions" in data:
-        raise FileError(f"{path}: interactions are of factors")
     return kinds[held[0]](**data)
 
 
@@ -138,8 +143,10 @@ def _read_toml(path: Path) -> Data:
 def _parse_toml(text: str) -> Data:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FileError(f"not valid TOML: {error}") from None
+    except ValueError:  # Python's limit on the digits of whole numbers
+        raise FileError("not valid TOML: a number has too many digits") from None
 
 
 def _write_toml(path: Path, data: Data) -> None:
@@ -197,22 +204,25 @@ def _read_csv(path: Path) -> Data:
 def _read_rows(text: str) -> tuple[list[Data], list[str]]:
     """The rows by column, and the columns."""
     table = csv.DictReader(io.StringIO(text, newline=""))
-    rows, header = list(table), list(table.fieldnames or [])
+    try:
+        rows, header = list(table), list(table.fieldnames or [])
+    except csv.Error as error:
+        raise FileError(f"not a table: {error}") from None
     if not rows:
         raise FileError("there are no rows")
     for column in header:
         if header.count(column) > 1:
             raise FileError(f"there are two columns {column!r}")
-    for number, row in enumerate(rows, 1):
+    for line, row in enumerate(rows, 1):
         if None in row:
-            raise FileError(f"row {number} has more cells than there are columns")
+            raise FileError(f"row {line} has more cells than there are columns")
     return rows, header
 
 
 def _cell(text: str | None) -> float | str:
     """A number, a text, or NaN for nothing."""
     try:
-        return float(text or "nan")
+        return number(text or "nan")
     except ValueError:
         return str(text)
 

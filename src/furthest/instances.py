@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from furthest.errors import InputError, ParameterError, pick
 from furthest.problem import Notion, Problem
 
+# A gigabyte of features.
+MOST_ENTRIES = 2**27
+
 R_EPS = 0.1  # the paper's r_ε: how far into the ε-band the second ε-best answer lies
 
 
@@ -48,6 +51,11 @@ def _label(generator: Callable[..., Instance], **parameters: object) -> str:
     return ":".join([generator.__name__, ",".join(given)]) if given else generator.__name__
 
 
+def _check_size(arms: int, d: int) -> None:
+    if arms * d > MOST_ENTRIES:
+        raise InputError(f"{arms:,} arms in dimension {d:,} do not fit into memory")
+
+
 def hard(
     eps: float = 0.05,
     notion: Notion = "multiplicative",
@@ -65,6 +73,7 @@ def hard(
         raise InputError(f"the hard instance needs d ≥ 2, not {d}")
     if not 0 < eps < 1:
         raise InputError(f"the hard instance needs 0 < ε < 1, not {eps:g}")
+    _check_size(d, d)
     basis = np.eye(d)
     angle = np.arccos(1 - eps)
     inside, outside = (
@@ -93,6 +102,7 @@ def random(
     """Uniform on the unit sphere; μ = a₁, and the last arm a copy of a₁ of value 1 − r·ε."""
     if d < 1 or arms < 2:
         raise InputError(f"random needs d ≥ 1 and arms ≥ 2, not d={d}, arms={arms}")
+    _check_size(arms, d)
     rng = _generator(seed)
     vectors = rng.standard_normal((arms - 1, d))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

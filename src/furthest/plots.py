@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from furthest.errors import MissingExtraError
+from furthest.errors import InputError, MissingExtraError
 from furthest.writing import write_beside
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ def explain(
     the largest around μ, in the metric of its own optimal proportions, that meets none of them.
     In more than two dimensions: the plane through μ that holds both most confusing alternatives.
     """
+    if problem.task.arms.shape[1] < 2:
+        raise InputError("the picture needs two dimensions: the arms here vary in one only")
     plt = pyplot()
     furthest = _Verification.of(problem, mu, price.furthest, price.weights)
     greedy = _Verification.of(problem, mu, price.greedy, price.greedy_weights)

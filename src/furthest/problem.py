@@ -1,6 +1,7 @@
 """Problem: the question. Everything is validated here, once."""
 
 import itertools
+import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,12 @@ LEAST_DESIGN = 1e-5
 
 # Up to this, shares of a constant are equal.
 SAME_SHARE = 1e-9
+
+# In units of the rewards: beyond these, squares leave the range of double precision.
+LEAST_SIGMA, LARGEST_SIGMA = 1e-100, 1e100
+
+# More arms than this no table holds.
+MOST_COMBINATIONS = 1_000_000
 
 # With more arms than this per dimension, the first measurements go to a spanning set of d arms
 # instead of once to every arm.
@@ -196,13 +203,25 @@ class Problem:
         level of each factor is the reference: its effects are in the base value.
         """
         levels = _levels(factors)
+        combinations = math.prod(map(len, levels.values()))
+        if combinations > MOST_COMBINATIONS:
+            raise ProblemError(
+                f"the factors have {combinations:,} combinations, more than {MOST_COMBINATIONS:,}: "
+                "leave out levels, or list the arms that can be measured"
+            )
         order = list(levels)
+        if isinstance(interactions, str) or not isinstance(interactions, Sequence):
+            raise ProblemError(f"interactions must be a list of groups, not {interactions!r}")
         groups: list[tuple[str, ...]] = [(name,) for name in order]
         for group in interactions:
+            if (
+                not isinstance(group, list | tuple)
+                or len(set(group)) != len(group)
+                or len(group) < 2
+            ):
+                raise ProblemError(f"an interaction is of two or more factors, not {group!r}")
             for name in group:
                 pick(name, levels, "factor", ProblemError)
-            if isinstance(group, str) or len(set(group)) != len(group) or len(group) < 2:
-                raise ProblemError(f"an interaction is of two or more factors, not {group!r}")
             groups.append(tuple(group))
         features = [INTERCEPT]
         for group in groups:
@@ -421,7 +440,7 @@ def _vectors(rows: ArrayLike, what: str) -> NDArray[np.float64]:
     """A non-empty matrix of finite numbers that nobody can change any more."""
     try:
         matrix = np.array(rows, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ShapeError(f"{what} must be rows of numbers, all of the same length") from None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ShapeError(f"{what} must be a matrix, one row per vector, not shape {matrix.shape}")
@@ -438,6 +457,8 @@ def _number(value: Any, what: str, error: type[ProblemError]) -> float:
         number = float(value)
     except (TypeError, ValueError):
         raise error(f"{what} must be a number, not {value!r}") from None
+    except OverflowError:
+        raise error(f"{what} is a number of too many digits") from None
     if not np.isfinite(number):
         raise error(f"{what} must be finite, not {number}")
     return number
@@ -462,9 +483,13 @@ def _sigma(sigma: Any, bounds: tuple[float, float] | None) -> float | None:
     stated = None if unknown else _number(sigma, "σ", SigmaError)
     if stated is not None and stated <= 0:
         raise SigmaError(f"σ must be positive, not {stated:g}")
-    if bounds is None:
-        return stated
-    derived = (bounds[1] - bounds[0]) / 2
+    derived = stated if bounds is None else (bounds[1] - bounds[0]) / 2
+    if derived is not None and not LEAST_SIGMA <= derived <= LARGEST_SIGMA:
+        raise SigmaError(
+            f"σ = {derived:g} is beyond what double precision can square: take another unit"
+        )
+    if bounds is None or derived is None:
+        return derived
     if not isinstance(sigma, _Unstated) and stated != derived:
         raise SigmaError(
             f"σ is given as {'unknown' if stated is None else f'{stated:g}'}, but the bounds "

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 DEFAULT_TEST = "top-wrong"
 
+# ln 1/δ of less is infinite.
+LEAST_DELTA = 1e-300
+
 # No grid begins later than a run can last.
 LATEST = 10**15
 
@@ -93,8 +96,7 @@ class Strategy:
     def check_levels(self, deltas: Sequence[float]) -> None:
         """Whether one trajectory can serve all these confidence levels."""
         for delta in deltas:
-            if not 0 < delta < 1:
-                raise InputError(f"δ must be between 0 and 1, not {delta:g}")
+            check_level(delta)
         if len(deltas) > 1 and self.rule.depends_on_delta:
             raise StrategyError(
                 f"what {self.name} samples depends on δ: run it once for each δ instead of for "
@@ -294,3 +296,11 @@ def parse_schedule(text: str) -> ScheduleChoice:
     if not (0 <= ratio < math.inf) or ("p" in values and not 0 < ratio <= 1):
         raise StrategyError(f"the {grid} grid cannot have the setting {ratio:g}")
     return ScheduleChoice(mode, grid, int(start), ratio)
+
+
+def check_level(delta: float) -> None:
+    """Whether δ is a probability of error that one can ask for."""
+    if not 0 < delta < 1:
+        raise InputError(f"δ must be between 0 and 1, not {delta:g}")
+    if delta < LEAST_DELTA:
+        raise InputError(f"δ = {delta:g} is beyond double precision: take {LEAST_DELTA:g} or more")

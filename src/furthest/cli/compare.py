@@ -43,6 +43,7 @@ def command(
     names = list(MODULES) if sampling == "all" else sampling.split(",")
     words = (candidate, stopping, threshold, schedule, "C")
     strategies = [o.find_strategy((name, *words)) for name in names]
+    o.check_plot(plot)
     found = o.find_instance(instance, eps, notion, sigma, mu)
     with o.compilation("complexity"):
         from furthest.characteristic import complexity

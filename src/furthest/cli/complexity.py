@@ -36,6 +36,7 @@ def command(
 
     if not 0 < gap < 1:
         raise InputError(f"--gap must be between 0 and 1, not {gap:g}")
+    o.check_plot(plot)
     found = o.find_instance(instance, eps, notion, sigma, mu)
     with o.compilation("complexity"):
         from furthest.characteristic import complexity

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ import typer
 from furthest import bars
 from furthest.display import one_line
 from furthest.errors import InputError
+from furthest.numerals import number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +41,8 @@ Sigma = Annotated[
     str | None,
     typer.Option(help="Standard deviation of the noise, or `unknown`.", show_default="1"),
 ]
+FIGURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
+
 Noise = Annotated[
     float | None,
     typer.Option(
@@ -137,7 +141,7 @@ def _value(text: str) -> Any:
         return text == "true"
     parts = text.split(",")
     try:
-        numbers = [float(part) for part in parts]
+        numbers = [number(part) for part in parts]
     except ValueError:
         return text
     return numbers if len(numbers) > 1 else numbers[0]
@@ -145,7 +149,7 @@ def _value(text: str) -> Any:
 
 def _number(text: str, where: str) -> float:
     try:
-        return float(text)
+        return number(text)
     except ValueError:
         raise InputError(f"{where}: {text!r} is not a number") from None
 
@@ -187,6 +191,19 @@ def print_problem(console: "Console", instance: Any) -> None:
         f"[bold]{plain(instance.name)}[/bold]  {problem.notion} ε = {problem.eps:g}, "
         f"σ = {sigma}, {len(problem.arms)} arms, {len(problem.answers)} answers"
     )
+
+
+def check_plot(path: Path | None) -> None:
+    """Whether a figure can be drawn there, before anything is computed for it."""
+    if path is not None and path.suffix.lower() not in FIGURES:
+        raise InputError(f"a figure must end in {', '.join(FIGURES)}, not {path.name!r}")
+    make_folder(path)
+
+
+def make_folder(path: Path | None) -> None:
+    """The folder of a file to be, before anything is computed for it."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
 
 
 def plain(text: str) -> str:

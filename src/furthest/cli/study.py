@@ -237,6 +237,7 @@ def export(
 
     if out is not None and out.suffix not in (".json", ".csv", ".html"):
         raise InputError(f"--out must end in .json, .csv or .html, not {out.name!r}")
+    o.make_folder(out)
     study = _load(name, storage)
     kind = "json" if json and out is None else out.suffix[1:] if out else "csv"
     text = archive.to_csv(study) if kind == "csv" else _archived(study, kind)
@@ -357,7 +358,7 @@ def run(
     from furthest.study.runner import Runner
 
     study = _load(name, storage)
-    runner = Runner(study, command, jobs, retries, timeout)
+    runner = Runner(study, command, jobs, retries, None if timeout == float("inf") else timeout)
     with o.compilation("study"), _progress(study) as report:
         runner.run(limit, report)
         status = study.status()
@@ -375,9 +376,10 @@ def _load(name: str, storage: str) -> "Study":
 
 def _number(text: str) -> float:
     from furthest.errors import ValueRefusedError
+    from furthest.numerals import number
 
     try:
-        return float(text)
+        return number(text)
     except ValueError:
         raise ValueRefusedError(f"a result must be a number, not {text!r}") from None
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from furthest.errors import InputError, StorageError, StrategyError, nearest_name
 from furthest.problem import Problem
-from furthest.strategy import Strategy
+from furthest.strategy import Strategy, check_level
 
 # What a log means. A newer number is refused; older ones stay readable. Version 1 had no order of
 # its own, but that in which results were told, and no event at the end.
@@ -106,9 +106,8 @@ class Settings:
 
     def check(self) -> None:
         """Refuse what no study can have, from a user or from a log."""
-        if not 0 < self.delta < 1:
-            raise InputError(f"δ must be between 0 and 1, not {self.delta:g}")
-        if not self.lease > 0:
+        check_level(self.delta)
+        if not 0 < self.lease < math.inf:
             raise InputError(f"the lease must be a positive number of seconds, not {self.lease!r}")
         if self.seed < 0:
             raise InputError(f"seed must be at least 0, not {self.seed}")

@@ -223,7 +223,7 @@ class Ledger:
         if isinstance(arm, str):
             if arm in names:
                 return names.index(arm)
-            if arm.isdigit() and int(arm) < len(names):
+            if arm.isascii() and arm.isdecimal() and int(arm) < len(names):
                 return int(arm)
             raise UnknownStudyError(f"unknown arm {arm!r}; {nearest_name(arm, names)}")
         if isinstance(arm, int | np.integer) and not isinstance(arm, bool) and arm in self._numbers:
@@ -274,6 +274,17 @@ def _is_moment(data: str) -> bool:
         return not data or isfinite(float(data))
     except ValueError:
         return False
+
+
+def storable_text(text: Any, what: str) -> str:
+    """A text that every storage can keep."""
+    try:
+        fits = isinstance(text, str) and "\0" not in text and text.encode() is not None
+    except UnicodeEncodeError:
+        fits = False
+    if not fits:
+        raise StudyError(f"{what} must be a text, not {text!r}")
+    return str(text)
 
 
 def check_name(name: Any) -> str:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from furthest.errors import FurthestError, InputError, StoppedError, StorageError
+from furthest.numerals import number
 from furthest.study.records import Trial
 from furthest.study.study import Study
 
@@ -49,7 +50,10 @@ class Runner:
         timeout: float | None = None,
     ) -> None:
         self._study = study
-        self._words = shlex.split(command)
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise InputError(f"the measurement command {command!r}: {error}") from None
         if not self._words:
             raise InputError("the measurement command is empty")
         self._jobs = jobs
@@ -185,7 +189,7 @@ def _number(out: str) -> Reading:
     lines = out.split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
     try:
-        value = float(last)
+        value = number(last)
     except ValueError:
         return Reading(None, f"printed {last[:60]!r}, not a number")
     if not math.isfinite(value):

@@ -39,7 +39,7 @@ from furthest.study.events import (
     columns,
     storable,
 )
-from furthest.study.ledger import Ledger, check_name
+from furthest.study.ledger import Ledger, check_name, storable_text
 from furthest.study.records import (
     Certificate,
     Failure,
@@ -336,6 +336,7 @@ class Study:
         count = 1 if n is None else n
         if not isinstance(count, int) or not 1 <= count <= MOST_TRIALS:
             raise InputError(f"ask for 1 to {MOST_TRIALS} trials at a time, not {n!r}")
+        measurer = _me() if worker is None else storable_text(worker, "a worker")
         with self._turn:
             _ = self._fold  # nobody has to wait for the lock while this process compiles
         now = time.time()
@@ -348,7 +349,7 @@ class Study:
                 pending = [event.arm for event in ledger.pending(now) if event.arm is not None]
                 arms = fold.suggest(pending, count, columns(ledger.waiting()))
                 asked = [
-                    Event(seq, ASKED, now, ledger.own_id(seq), arm, worker=worker or _me())
+                    Event(seq, ASKED, now, ledger.own_id(seq), arm, worker=measurer)
                     for seq, arm in enumerate(arms, ledger.seq + 1)
                 ]
                 new.extend(asked)
@@ -394,8 +395,7 @@ class Study:
             StudyError: The trial has a result already, or the reason is not a text.
         """
         own_id = _id(trial)
-        if not isinstance(reason, str):
-            raise StudyError(f"a reason must be a text, not {reason!r}")
+        storable_text(reason, "a reason")
         with self._writing() as new:
             asked = self._ledger.trial(own_id)
             known = self._ledger.results.get(asked.trial)

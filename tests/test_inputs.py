@@ -1,0 +1,99 @@
+"""What people, files and shells may hand in: one sentence on standard error, never a traceback."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from furthest.cli import main
+from furthest.numerals import number
+
+TWO = 'eps = 0.5\noptions = ["A", "B"]\n'
+FILES = {
+    "two.toml": TWO,
+    "digits.toml": f"eps = 0.5\narms = [[{'9' * 400}, 0], [0, 1]]\n",
+    "sigma.toml": f"{TWO}sigma = {'9' * 400}\n",
+    "huge.toml": f"{TWO}bounds = [-1e308, 1e308]\n",
+    "thin.toml": f"{TWO}bounds = [0, 5e-324]\n",
+    "deep.toml": f"eps = 0.5\narms = {'[' * 3000}1{']' * 3000}\n",
+    "named.toml": f'{TWO}arm_names = ["a", "b"]\n',
+    "crossed.toml": f'{TWO}interactions = [["A", "B"]]\n',
+    "three.toml": "eps = 0.5\ninteractions = 3\n[factors]\na = [1, 2]\nb = [1, 2]\n",
+    "flat.toml": "eps = 0.5\ninteractions = [3]\n[factors]\na = [1, 2]\nb = [1, 2]\n",
+    "many.toml": "eps = 0.5\n[factors]\n"
+    + "".join(f"f{i} = {list(range(12))}\n" for i in range(8)),
+    "wide.csv": f'name,x,y\n"{"a" * 200_000}",1,2\nb,2,3\n',
+}
+LINES = {
+    "study run s --exec '": "No closing quotation",
+    "study add s ² 1": "unknown arm",
+    "study add s A 1_0": "must be a number",
+    "study add s A ١٢": "must be a number",
+    "study ask s --worker \udcff": "a worker must be a text",
+    "study create t two.toml --lease inf": "lease",
+    "study create t two.toml --delta 1e-320": "beyond double precision",
+    "study create t two.toml --sigma 1e-170": "another unit",
+    "study create t two.toml --sigma 1e160": "another unit",
+    "compare hard --runs 1 --plot x.xyz": "must end in .png",
+    "complexity random:d=1,arms=2 --plot x.png": "two dimensions",
+    "complexity hard:d=9999999999": "do not fit into memory",
+    "complexity random:d=100000,arms=100000": "do not fit into memory",
+    "complexity digits.toml --mu 1,0": "rows of numbers",
+    "complexity sigma.toml --mu 1,0": "too many digits",
+    "complexity huge.toml --mu 1,0": "another unit",
+    "complexity thin.toml --mu 1,0": "another unit",
+    "complexity deep.toml --mu 1,0": "not valid TOML",
+    "complexity named.toml --mu 1,0": "have names already",
+    "complexity crossed.toml --mu 1,0": "interactions are of factors",
+    "complexity three.toml --mu 1,0": "must be a list of groups",
+    "complexity flat.toml --mu 1,0": "two or more factors",
+    "complexity many.toml --mu 1,0": "429,981,696 combinations",
+    "complexity wide.csv --mu 1,0": "not a table",
+}
+
+
+@pytest.fixture
+def say(tmp_path, monkeypatch, capfd):
+    """Run a command line in a folder with all these files; its code and standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FURTHEST_STORAGE", "sqlite:///f.db")
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+
+    def call(line):
+        monkeypatch.setattr(sys, "argv", ["furthest", *line.split()])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, capfd.readouterr().err
+
+    return call
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_it_is_refused_in_one_sentence(line, say):
+    if line.startswith("study") and " s " in line:
+        say("study create s two.toml --delta 0.1")
+    code, said = say(line)
+    assert code == 2, said
+    assert LINES[line] in said
+    assert said.startswith("furthest: ")
+    assert len(said.splitlines()) == 1
+
+
+def test_numbers_are_those_that_people_write():
+    for text in ("1", "-2.5", "1e-3", " 7 ", "+.5", "inf"):
+        assert number(text) == float(text)
+    for text in ("1_0", "١٢", "²", "", "x", "0x10"):
+        with pytest.raises(ValueError, match=r"number|convert"):
+            number(text)
+    assert np.isnan(number("nan"))
+
+
+def test_the_folder_of_a_result_is_made_before_anything_is_simulated(say, tmp_path):
+    code, _ = say("simulate two.toml --mu 1,0 --runs 1 --out new/deep/x.csv")
+    assert not code
+    assert (tmp_path / "new/deep/x.csv").exists()
+    (tmp_path / "file").write_text("")
+    code, said = say("simulate two.toml --mu 1,0 --runs 1000000000 --out file/x.csv")
+    assert code == 1
+    assert "file" in said
