@@ -1,10 +1,15 @@
 """Driving a measurement command."""
 
+import os
+import signal
+import subprocess
 import sys
+import time
 
 import pytest
 
 import furthest as ft
+from furthest.cli import main
 from furthest.errors import FurthestError, InputError, StorageError
 from furthest.study.records import Trial
 from furthest.study.runner import Runner, _filled
@@ -152,3 +157,102 @@ def test_a_storage_in_trouble_is_given_time(endless, script, monkeypatch):
     monkeypatch.setattr("furthest.study.runner.PAUSES", (0.0, 0.0, 0.0))
     Runner(endless, script("print(2.0)")).run(1, quiet)
     assert [each.value for each in endless.history()] == [2.0]
+
+
+def in_trouble(monkeypatch, study, verb):
+    """From now on the storage does not do it."""
+
+    def never(*_, **__):
+        raise StorageError("gone")
+
+    monkeypatch.setattr(study, verb, never)
+    monkeypatch.setattr("furthest.study.runner.PAUSES", (0.0,))
+
+
+def test_what_could_not_be_stored_is_rescued(endless, script, monkeypatch, tmp_path, sqlite_url):
+    """And told later from the file, by anybody."""
+    rescue = tmp_path / "rescue.csv"
+    with monkeypatch.context() as patch:
+        in_trouble(patch, endless, "tell")
+        runner = Runner(endless, script("import sys; print(0.1 + int(sys.argv[1]))"), rescue=rescue)
+        with pytest.raises(StorageError, match=r"3 results could not be stored and are in .*--csv"):
+            runner.run(3, quiet)
+    assert endless.history() == []
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["furthest", "study", "tell", "a", "--csv", str(rescue), "--storage", sqlite_url],
+    )
+    for _ in range(2):  # again changes nothing
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code
+    assert [each.value for each in endless.history()] == [0.1, 1.1, 2.1]
+
+
+def test_what_runs_is_waited_for_when_nothing_can_be_asked(endless, script, monkeypatch, tmp_path):
+    ask, asked = endless.ask, []
+
+    def once(n):
+        if asked:
+            raise StorageError("gone")
+        asked.append(n)
+        return ask(n)
+
+    monkeypatch.setattr(endless, "ask", once)
+    monkeypatch.setattr("furthest.study.runner.PAUSES", (0.0,))
+    with pytest.raises(StorageError, match="no more trials could be asked for: gone"):
+        Runner(endless, script("print(1.0)"), jobs=3).run(None, quiet)
+    assert asked == [3]
+    assert len(endless.history()) == 3
+    assert endless.failures() == []
+
+
+def test_a_value_that_is_refused_is_the_failure_of_its_trial_alone(sqlite_url, script):
+    problem = ft.Problem(ENDLESS.arms, eps=1e-6, bounds=(0, 1))
+    study = ft.Study.create("a", problem, 0.1, sqlite_url)
+    code = "import sys; print(7 if sys.argv[1] == '1' else 0.5)"
+    Runner(study, script(code), jobs=3).run(3, quiet)
+    assert len(study.history()) == 2
+    (failure,) = study.failures()
+    assert "outside the bounds" in failure.reason
+
+
+def test_output_without_end_and_pipes_without_end(endless, script):
+    """A child of the command keeps its pipe open; the command itself prints 50 MB before."""
+    code = (
+        "import subprocess, sys\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(30)'])\n"
+        "for _ in range(50): sys.stdout.write('x' * 10**6)\n"
+        "print(); print(2.5)"
+    )
+    Runner(endless, script(code)).run(1, quiet)
+    assert [each.value for each in endless.history()] == [2.5]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals are POSIX")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_signal_leaves_nothing_behind(name, sqlite_url, script, tmp_path):
+    """No trial stays pending and no command alive."""
+    ft.Study.create("a", ENDLESS, 0.1, sqlite_url).close()
+    measure = script(
+        "import os, time; from pathlib import Path\n"
+        f"(Path({str(tmp_path)!r}) / f'pid-{{os.getpid()}}').touch()\n"
+        "time.sleep(10**6)"
+    )
+    words = [PYTHON, "-m", "furthest", "study", "run", "a", "--exec", measure, "--jobs", "2"]
+    child = subprocess.Popen([*words, "--storage", sqlite_url], stderr=subprocess.PIPE, text=True)
+    while len(list(tmp_path.glob("pid-*"))) < 2:
+        assert child.poll() is None, child.stderr.read()
+        time.sleep(0.05)
+    child.send_signal(getattr(signal, name))
+    _, said = child.communicate()
+    assert child.returncode == 130
+    assert "Traceback" not in said
+    study = ft.Study.load("a", sqlite_url)
+    assert study.pending() == []
+    expected = "interrupted by the user" if name == "SIGINT" else f"stopped by {name}"
+    assert [failure.reason for failure in study.failures()] == [expected] * 2
+    for path in tmp_path.glob("pid-*"):
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(path.name.removeprefix("pid-")), 0)

@@ -126,12 +126,51 @@ def ask(
 
 @app.command(context_settings=NUMBERS)
 def tell(
-    name: Name, trial: TrialId, value: Value, storage: Storage = DEFAULT, json: o.Json = False
+    name: Name,
+    trial: Annotated[
+        str | None, typer.Argument(help="The trial's id, as `ask` printed it.", metavar="ID")
+    ] = None,
+    value: Annotated[str | None, typer.Argument(help="The result: a finite number.")] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option("--csv", help="Tell all results of this file: an id and a value per line."),
+    ] = None,
+    storage: Storage = DEFAULT,
+    json: o.Json = False,
 ) -> None:
-    """The result of a trial. Once this returns, the result is safe."""
-    number = _number(value)
-    _load(name, storage).tell(trial, number)
-    _say({"id": trial, "value": number}, f"{trial}: {number!r}", json)
+    """The result of a trial, or many from a file. Once this returns, they are safe.
+
+    The same result again changes nothing, so a file may be told again after an error.
+    """
+    if (table is None) == (trial is None or value is None):
+        raise InputError("give an id and a value, or --csv with a file of them")
+    rows = [(trial or "", value or "")] if table is None else _results(table)
+    results = [(own_id, _number(text)) for own_id, text in rows]
+    study = _load(name, storage)
+    for own_id, number in results:
+        study.tell(own_id, number)
+    if table is not None:
+        _say({"told": len(results)}, f"told {len(results)} results", json)
+        return
+    own_id, number = results[0]
+    _say({"id": own_id, "value": number}, f"{own_id}: {number!r}", json)
+
+
+def _results(path: Path) -> list[tuple[str, str]]:
+    """Ids and values of a file, such as `run` leaves where it could not store them."""
+    import csv
+
+    from furthest.errors import FileError
+
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except (OSError, ValueError, csv.Error) as error:
+        raise FileError(f"{path}: {error}") from None
+    for line, row in enumerate(rows, 1):
+        if len(row) != 2:
+            raise FileError(f"{path}, line {line}: an id and a value are needed, not {row}")
+    return [(row[0], row[1]) for row in rows]
 
 
 @app.command()

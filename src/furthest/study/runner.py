@@ -3,6 +3,7 @@
 The command gets the arm on its command line and prints a number, on the last line of its output.
 """
 
+import csv
 import math
 import os
 import shlex
@@ -10,12 +11,19 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
-from furthest.errors import FurthestError, InputError, StoppedError, StorageError
+from furthest.errors import (
+    FurthestError,
+    InputError,
+    StoppedError,
+    StorageError,
+    ValueRefusedError,
+)
 from furthest.numerals import number
 from furthest.study.records import Trial
 from furthest.study.study import Study
@@ -30,8 +38,20 @@ NOT_NEEDED = "no longer needed: the study had stopped"
 INTERRUPTED = "interrupted by the user"
 
 
-@dataclass(frozen=True)
-class Reading:
+# Bytes at the end of a command's output that are looked at.
+MOST_OUTPUT = 65_536
+
+# Seconds between two looks at whether a command has ended or is no longer wanted, and to wait for
+# the rest of its output when it has.
+GLANCE = 0.05
+GRACE = 1.0
+
+SIGNALS = ("SIGTERM", "SIGHUP")
+
+T = TypeVar("T")
+
+
+class Reading(NamedTuple):
     """What one run of the command came to: a number, or why there is none."""
 
     value: float | None
@@ -39,7 +59,11 @@ class Reading:
 
 
 class Runner:
-    """Runs a command for every trial, several at a time."""
+    """Runs a command for every trial, several at a time.
+
+    What was measured is kept: a storage in trouble is given time, and what it does not take in the
+    end goes to the file `rescue`, which `furthest study tell NAME --csv FILE` reads.
+    """
 
     def __init__(
         self,
@@ -48,6 +72,7 @@ class Runner:
         jobs: int = 1,
         retries: int = 0,
         timeout: float | None = None,
+        rescue: Path | None = None,
     ) -> None:
         self._study = study
         try:
@@ -59,9 +84,10 @@ class Runner:
         self._jobs = jobs
         self._retries = retries
         self._timeout = timeout
-        self._children: set[subprocess.Popen[str]] = set()
-        self._halted = threading.Event()
+        self._rescue = rescue or Path(f"furthest-rescue-{os.getpid()}.csv")
+        self._halted = ""  # why nothing is measured any more
         self._in_a_row = 0
+        self._rescued = 0
 
     def run(self, limit: int | None, report: Callable[[], None]) -> int:
         """Measure until the study stops or `limit` trials are done; returns how many were.
@@ -69,50 +95,54 @@ class Runner:
         `report` is called after every trial.
         """
         done, running = 0, dict[Future[Reading], Trial]()
-        with ThreadPoolExecutor(self._jobs) as pool:
+        trouble: StorageError | None = None
+        with _signals_interrupt(), ThreadPoolExecutor(self._jobs) as pool:
             try:
                 wanted = math.inf if limit is None else limit
                 while True:
                     free = min(self._jobs, wanted - done) - len(running)
-                    for trial in self._ask(int(free)):
+                    try:
+                        trials = [] if trouble else self._ask(int(free))
+                    except StorageError as error:
+                        # What runs is worth waiting for.
+                        trials, trouble = [], error
+                    for trial in trials:
                         running[pool.submit(self._measure, trial)] = trial
                     if not running:
-                        return done
+                        break
                     finished, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in finished:
                         self._note(running.pop(future), future.result())
                         done += 1
                         report()
-            except BaseException:
-                self._halt()
+            except BaseException as error:
+                self._halt(_reason(error))
                 for trial in running.values():
                     with suppress(FurthestError):
-                        self._study.fail(trial, INTERRUPTED)
+                        self._study.fail(trial, self._halted)
                 raise
+        if trouble or self._rescued:
+            raise StorageError(self._rescue_words(trouble))
+        return done
 
     def _ask(self, count: int) -> list[Trial]:
-        if count < 1 or self._halted.is_set():
+        if count < 1 or self._halted:
             return []
         try:
-            return self._study.ask(count)
+            return _patiently(lambda: self._study.ask(count))
         except StoppedError:
-            self._halt()
+            self._halt(NOT_NEEDED)
             return []
 
     def _note(self, trial: Trial, reading: Reading) -> None:
-        """Write the reading down; a storage in trouble is given time."""
-        for pause in (*PAUSES, None):
-            try:
-                if reading.value is None:
-                    self._study.fail(trial, reading.reason)
-                else:
-                    self._study.tell(trial, reading.value)
-                break
-            except StorageError:
-                if pause is None:
-                    raise
-                time.sleep(pause)
-        failed = reading.value is None and not self._halted.is_set()
+        """Write the reading down: in the study, or else in the rescue file."""
+        if reading.value is not None:
+            reading = self._tell(trial, reading.value)
+        if reading.value is None:
+            # If even that cannot be stored, the lease ends the trial.
+            with suppress(StorageError):
+                _patiently(lambda: self._study.fail(trial, reading.reason))
+        failed = reading.value is None and not self._halted
         self._in_a_row = self._in_a_row + 1 if failed else 0
         if self._in_a_row == FAILURES_IN_A_ROW:
             raise FurthestError(
@@ -120,16 +150,43 @@ class Runner:
                 f"because it {reading.reason}"
             )
 
+    def _tell(self, trial: Trial, value: float) -> Reading:
+        """What has become of a value: one that the study refuses is this trial's failure alone."""
+        try:
+            _patiently(lambda: self._study.tell(trial, value))
+        except ValueRefusedError as error:
+            return Reading(None, f"was refused: {error}")
+        except StorageError:
+            self._keep(trial, value)
+        return Reading(value)
+
+    def _keep(self, trial: Trial, value: float) -> None:
+        """On disk, at once: the storage may be gone for good."""
+        with self._rescue.open("a", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerow([trial.id, repr(value)])
+            file.flush()
+            os.fsync(file.fileno())
+        self._rescued += 1
+
+    def _rescue_words(self, trouble: StorageError | None) -> str:
+        parts = [] if trouble is None else [f"no more trials could be asked for: {trouble}"]
+        if self._rescued:
+            parts.append(
+                f"{self._rescued} results could not be stored and are in {self._rescue}: tell them "
+                f"with `furthest study tell {shlex.quote(self._study.name)} --csv {self._rescue}`"
+            )
+        return "; ".join(parts)
+
     def _measure(self, trial: Trial) -> Reading:
         """Run the command, again if it fails."""
         reading = Reading(None, NOT_NEEDED)
         for _ in range(self._retries + 1):
-            if self._halted.is_set():
+            if self._halted:
                 break
             reading = self._run_command(trial)
             if reading.value is not None:
                 break
-        return Reading(None, NOT_NEEDED) if self._halted.is_set() else reading
+        return Reading(None, self._halted) if self._halted and reading.value is None else reading
 
     def _run_command(self, trial: Trial) -> Reading:
         try:
@@ -137,31 +194,98 @@ class Runner:
                 _filled(self._words, trial),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                text=True,
                 env=os.environ | _environment(self._study.name, trial),
                 start_new_session=True,  # so that its children can be stopped with it
             )
         except OSError as error:
             return Reading(None, f"could not be started: {error}")
-        self._children.add(child)
-        try:
-            out, _ = child.communicate(timeout=self._timeout)
-        except subprocess.TimeoutExpired:
-            _kill(child)
-            return Reading(None, f"took longer than {self._timeout:g} s")
-        except UnicodeDecodeError:
-            _kill(child)
-            return Reading(None, "printed no text")
-        finally:
-            self._children.discard(child)
+        tail = _Tail(child)
+        deadline = math.inf if self._timeout is None else time.monotonic() + self._timeout
+        while child.poll() is None:
+            if self._halted or time.monotonic() > deadline:
+                _kill(child)
+                return Reading(None, self._halted or f"took longer than {self._timeout:g} s")
+            tail.wait(child)
         if child.returncode != 0:
             return Reading(None, f"ended with code {child.returncode}")
-        return _number(out)
+        return _number(tail.read())
 
-    def _halt(self) -> None:
-        self._halted.set()
-        for child in list(self._children):
-            _kill(child)
+    def _halt(self, reason: str) -> None:
+        """Nothing more is measured; what runs is stopped by those who wait for it."""
+        self._halted = self._halted or reason
+
+
+class _Tail:
+    """The end of what a command prints: all of it may be endless.
+
+    A thread reads along, so that the command never waits. Its own children may keep the pipe open
+    when it has ended: they are not waited for.
+    """
+
+    def __init__(self, child: "subprocess.Popen[bytes]") -> None:
+        self._pipe = child.stdout
+        self._end = b""
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    def _follow(self) -> None:
+        if self._pipe is None:
+            return
+        with self._pipe, suppress(OSError, ValueError):
+            while piece := os.read(self._pipe.fileno(), MOST_OUTPUT):
+                self._end = (self._end + piece)[-MOST_OUTPUT:]
+
+    def wait(self, child: "subprocess.Popen[bytes]") -> None:
+        """For a moment, or until the command has ended: mostly that is when its pipe closes."""
+        self._thread.join(GLANCE)
+        if not self._thread.is_alive():
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(GLANCE)
+
+    def read(self) -> bytes:
+        """What has come by now."""
+        self._thread.join(GRACE)
+        return self._end
+
+
+def _patiently(call: Callable[[], T]) -> T:
+    """A storage in trouble is given time."""
+    for pause in PAUSES:
+        try:
+            return call()
+        except StorageError:
+            time.sleep(pause)
+    return call()
+
+
+class _Signalled(KeyboardInterrupt):
+    """The process was asked to end."""
+
+
+@contextmanager
+def _signals_interrupt() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a run as Ctrl-C does: nothing stays behind."""
+
+    def interrupt(number: int, _: object) -> None:
+        raise _Signalled(signal.Signals(number).name)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _reason(error: BaseException) -> str:
+    """Why measurements were stopped."""
+    if isinstance(error, _Signalled):
+        return f"stopped by {error}"
+    return INTERRUPTED if isinstance(error, KeyboardInterrupt) else f"the run ended: {error}"
 
 
 def _filled(words: list[str], trial: Trial) -> list[str]:
@@ -185,9 +309,12 @@ def _environment(study: str, trial: Trial) -> Mapping[str, str]:
     }
 
 
-def _number(out: str) -> Reading:
-    lines = out.split("\n")
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+def _number(out: bytes) -> Reading:
+    lines = out.split(b"\n")
+    try:
+        last = next((line.strip() for line in reversed(lines) if line.strip()), b"").decode()
+    except UnicodeDecodeError:
+        return Reading(None, "printed no text")
     try:
         value = number(last)
     except ValueError:
@@ -197,9 +324,8 @@ def _number(out: str) -> Reading:
     return Reading(value)
 
 
-def _kill(child: subprocess.Popen[str]) -> None:
+def _kill(child: "subprocess.Popen[bytes]") -> None:
+    """The command, and whatever it has started."""
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
-    if child.stdout is not None:
-        child.stdout.close()
