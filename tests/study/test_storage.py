@@ -64,6 +64,20 @@ def test_a_log_can_begin_with_many_events(storage):
         storage.read(key)
 
 
+def test_a_log_that_has_lost_its_end_is_noticed(storage):
+    """A database was restored from yesterday under somebody who goes on working."""
+    asks = [Event(seq, "asked", 1.0, f"t-{seq}", 0) for seq in range(2, 5)]
+    key = storage.create("a", CREATED, *asks)
+    assert storage.read(key, 4) == []
+    with pytest.raises(StorageError, match="ends at event 4, but 5 were read before"):
+        storage.read(key, 5)
+    with storage.writing(key) as log, pytest.raises(StorageError, match="restored or replaced"):
+        log.read(7)
+    storage.delete(key)
+    with pytest.raises(UnknownStudyError, match="deleted"):
+        storage.read(key, 4)
+
+
 def test_another_connection_sees_what_is_committed_and_nothing_else(storage, url):
     key = storage.create("a", CREATED)
     other = open_storage(url)

@@ -466,3 +466,17 @@ def test_a_model_that_does_not_fit_is_noticed(sqlite_url):
     for arm in [0, 1, 2] * 10:
         study.add(arm, (1.0, 1.0, 0.0)[arm] + 0.1 * rng.standard_normal())
     assert any("features do not explain" in text for text in study.status().warnings)
+
+
+VERBS = ("status", "history", "pending", "failures", "foresight", "certificate", "events", "ask")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_after_a_deletion_no_verb_shows_old_data(verb, sqlite_url):
+    study, other = (ft.Study.create("a", TWO, 0.1, sqlite_url, exist_ok=True) for _ in range(2))
+    study.add("A", 1.0)
+    study.add("B", 0.0)
+    assert study.status().measurements == 2
+    other.delete()
+    with pytest.raises(UnknownStudyError, match="deleted"):
+        getattr(study, verb)()

@@ -35,6 +35,7 @@ STEPS: dict[int, tuple[str, ...]] = {
 
 COLUMNS = "seq, kind, at, trial, arm, value, data, worker"
 READ = f"SELECT {COLUMNS} FROM furthest_events WHERE study = ? AND seq > ? ORDER BY seq"  # noqa: S608
+LAST = "SELECT MAX(seq) FROM furthest_events WHERE study = ?"
 APPEND = f"INSERT INTO furthest_events (study, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 
 
@@ -102,10 +103,7 @@ class SqlStorage(ABC):
     def read(self, key: int, after: int = 0) -> list[Event]:
         """All committed events with a larger number, in their order."""
         with self.transaction(write=False) as cursor:
-            events = SqlLog(cursor, key).read(after)
-            if not events and after == 0:
-                raise UnknownStudyError("the study was deleted")
-            return events
+            return SqlLog(cursor, key).read(after)
 
     @contextmanager
     def writing(self, key: int) -> Iterator["SqlLog"]:
@@ -134,10 +132,23 @@ class SqlLog:
         self._key = key
 
     def read(self, after: int) -> list[Event]:
-        """All events with a larger number."""
+        """All events with a larger number; the one of that number must be there, too."""
         with _no_collection():
             rows = self._cursor.execute(READ, (self._key, after)).fetchall()
+            if not rows:
+                self._check_last(after)
             return list(map(_event, rows))
+
+    def _check_last(self, known: int) -> None:
+        """Whether the log still holds what was read of it before."""
+        last = self._cursor.execute(LAST, (self._key,)).fetchone()[0]
+        if last is None:
+            raise UnknownStudyError("the study was deleted")
+        if last < known:
+            raise StorageError(
+                f"the log ends at event {last}, but {known} were read before: the database was "
+                "restored or replaced; load the study again"
+            )
 
     def append(self, events: Sequence[Event]) -> None:
         """Write events."""
