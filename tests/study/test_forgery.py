@@ -8,7 +8,7 @@ import pytest
 import furthest as ft
 from furthest.errors import FileError, FurthestError, VerificationError
 from furthest.study import archive, documents
-from furthest.study.certificate import verify
+from furthest.study.certificate import WORDS, verify
 from furthest.study.events import Event
 from study.problems import TWO, TWO_MU, Lab, run
 
@@ -33,6 +33,8 @@ def other(leaf):
         return leaf + " "
     if leaf is None:
         return 0
+    if isinstance(leaf, dict | list):
+        return type(leaf)()
     return leaf + 1 if isinstance(leaf, int) else leaf * (1 + 1e-6) or 1e-300
 
 
@@ -109,6 +111,20 @@ def test_another_version_is_no_excuse(sqlite_url):
     claimed = plain(study.certificate().to_dict()) | {"version": "0.0.1", "guarantee": "for sure"}
     with pytest.raises(VerificationError, match=r"of furthest 0\.0\.1, whose words"):
         verify("a", study.events(), claimed)
+
+
+def test_the_facts_of_an_older_certificate_can_be_compared(sqlite_url):
+    study = study_of(sqlite_url)
+    log, claimed = study.events(), plain(study.certificate().to_dict())
+    later = ("conditions", "standing", "added", "order")
+    older = {key: value for key, value in claimed.items() if key not in later}
+    older |= {"version": "0.0.1", "guarantee": "surely"}
+    assert verify("a", log, older, words=False).certificate is not None
+    for key in older.keys() - WORDS:
+        with pytest.raises(VerificationError, match=key):
+            verify("a", log, older | {key: other(older[key])}, words=False)
+    with pytest.raises(VerificationError, match="which none has"):
+        verify("a", log, older | {"extra": 1}, words=False)
 
 
 def test_small_numbers_are_compared_as_such(sqlite_url):

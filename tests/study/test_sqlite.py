@@ -84,7 +84,8 @@ def test_frozen_databases_stay_readable(path, tmp_path):
     assert set(storage.studies()) == set(expected)
     for name, key in storage.studies().items():
         events = storage.read(key)
-        found = verify(name, events, expected[name]["certificate"])
+        # Its words are those of the version that made it.
+        found = verify(name, events, expected[name]["certificate"], words=False)
         assert found.measurements == expected[name]["measurements"]
         assert (found.certificate is None) == (expected[name]["certificate"] is None)
         study = ft.Study.load(name, storage)

@@ -307,6 +307,12 @@ def verify(
     certificate: Annotated[
         Path | None, typer.Option(help="Also compare with the certificate in this JSON file.")
     ] = None,
+    facts: Annotated[
+        bool,
+        typer.Option(
+            "--facts", help="Compare its facts, not its words: for one of an older furthest."
+        ),
+    ] = False,
     storage: Storage = DEFAULT,
     json: o.Json = False,
 ) -> None:
@@ -324,7 +330,7 @@ def verify(
             found = archive.verify_file(Path(name))
         else:
             claimed = archive.claimed_certificate(certificate) if certificate else None
-            found = check(name, _load(name, storage).events(), claimed)
+            found = check(name, _load(name, storage).events(), claimed, words=not facts)
     proof = found.certificate
     text = proof.guarantee if proof else f"{found.measurements} results, not stopped yet"
     _say(documents.verified(found), f"verified: {text}", json)
