@@ -23,6 +23,9 @@ from furthest.errors import SpanError
 ROUNDING = 1e-12
 COLLINEAR = 1e-8
 
+# Up to this, values are equal.
+SAME_VALUE = 1e-9
+
 # Largest entry of a column, beyond which products of it leave the range of double precision.
 LEAST_ENTRY, LARGEST_ENTRY = 1e-280, 1e280
 
@@ -155,6 +158,15 @@ def _sum(coefficients: NDArray[np.float64], names: Sequence[str]) -> str:
             size = f"{abs(value):.4g}"
             text += sign + (name if size == "1" else f"{size} {name}")
     return text or "0"
+
+
+def constant_direction(arms: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The parameter that gives every arm, in whitened coordinates, the value 1; None if none does.
+
+    AᵀA = K·I there, so that least squares is an average.
+    """
+    direction: NDArray[np.float64] = arms.mean(axis=0)
+    return direction if np.abs(arms @ direction - 1).max() <= SAME_VALUE else None
 
 
 def listed(texts: Sequence[str], most: int = 3) -> str:

@@ -35,9 +35,6 @@ NOTIONS = ("additive", "multiplicative")
 # V⁻¹ of such a design has entries of 10¹⁰, of which rank-one updates leave six digits.
 LEAST_DESIGN = 1e-5
 
-# Up to this, shares of a constant are equal.
-SAME_SHARE = 1e-9
-
 # In units of the rewards: beyond these, squares leave the range of double precision.
 LEAST_SIGMA, LARGEST_SIGMA = 1e-100, 1e100
 
@@ -396,14 +393,12 @@ class Problem:
         Where it adds to all alike, and only differences matter, a constant may be taken away from
         the rewards: nothing else changes.
         """
-        task = self.task
-        ones = np.ones(len(task.arms))
-        constant = np.linalg.lstsq(task.arms, ones, rcond=None)[0]
-        shares = task.answers @ constant
-        alike = np.ptp(shares) <= SAME_SHARE * max(1.0, np.abs(shares).max())
-        if task.c != 1.0 or not alike or np.abs(task.arms @ constant - ones).max() > SAME_SHARE:
+        constant = coordinates.constant_direction(self.task.arms)
+        if self.task.c != 1.0 or constant is None:
             return None
-        return float(shares.mean())
+        shares = self.task.answers @ constant
+        alike = np.ptp(shares) <= coordinates.SAME_VALUE * max(1.0, np.abs(shares).max())
+        return float(shares.mean()) if alike else None
 
     def near_best(self, mu: ArrayLike) -> NDArray[np.bool_]:
         """Which answers are ε-best under μ."""

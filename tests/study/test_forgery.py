@@ -106,6 +106,20 @@ def test_every_edit_of_a_log_is_noticed(results, sqlite_url, tmp_path):
             pytest.fail(f"{where} was changed and verified")
 
 
+def test_an_archive_of_another_version_has_its_facts(sqlite_url, tmp_path):
+    study, path = study_of(sqlite_url), tmp_path / "a.json"
+    older = plain(documents.exported(study))
+    older["certificate"] |= {"version": "0.0.1", "guarantee": "for sure"}
+    path.write_text(json.dumps(older))
+    with pytest.raises(VerificationError, match="--facts"):
+        archive.verify_file(path)
+    assert archive.verify_file(path, words=False).certificate is not None
+    older["certificate"]["answer"] += 1
+    path.write_text(json.dumps(older))
+    with pytest.raises(VerificationError, match="answer"):
+        archive.verify_file(path, words=False)
+
+
 def test_another_version_is_no_excuse(sqlite_url):
     study = study_of(sqlite_url)
     claimed = plain(study.certificate().to_dict()) | {"version": "0.0.1", "guarantee": "for sure"}

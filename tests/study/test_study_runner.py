@@ -138,10 +138,30 @@ def test_an_interruption_leaves_nothing_pending(endless, script):
     def interrupt():
         raise KeyboardInterrupt
 
+    # Only the first arm's measurement ever ends.
+    code = "import sys, time\nif sys.argv[1] != '0': time.sleep(10**6)\nprint(1.0)"
     with pytest.raises(KeyboardInterrupt):
-        Runner(endless, script("print(1.0)"), jobs=3).run(None, interrupt)
+        Runner(endless, script(code), jobs=3).run(None, interrupt)
     assert endless.pending() == []
     assert len(endless.history()) == 1
+    assert [each.reason for each in endless.failures()] == ["interrupted by the user"] * 2
+
+
+def test_an_interruption_loses_no_reading(endless, script, monkeypatch):
+    """Ctrl-C comes while a reading is being written down."""
+    note, seen = Runner._note, []
+
+    def interrupted(self, trial, reading):
+        if not seen:
+            seen.append(trial)
+            raise KeyboardInterrupt
+        note(self, trial, reading)
+
+    monkeypatch.setattr(Runner, "_note", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Runner(endless, script("print(1.5)")).run(None, quiet)
+    assert [each.value for each in endless.history()] == [1.5]
+    assert endless.pending() == []
 
 
 def test_a_storage_in_trouble_is_given_time(endless, script, monkeypatch):

@@ -321,22 +321,25 @@ def verify(
     Exit code 0 if the answer is proven, or the study still running; 3 if it is proven under a
     condition that is in doubt; 4 if it is not proven; 1 if the log or certificate is wrong.
     """
+    from furthest.display import one_line
     from furthest.study import archive, documents
 
     with o.compilation("study"):
         from furthest.study.certificate import verify as check
 
         if name.endswith(".json"):
-            found = archive.verify_file(Path(name))
+            if certificate is not None:
+                raise InputError("an exported study has its certificate in it: leave out the other")
+            found = archive.verify_file(Path(name), words=not facts)
         else:
             claimed = archive.claimed_certificate(certificate) if certificate else None
             found = check(name, _load(name, storage).events(), claimed, words=not facts)
     proof = found.certificate
     text = proof.guarantee if proof else f"{found.measurements} results, not stopped yet"
-    _say(documents.verified(found), f"verified: {text}", json)
+    _say(documents.verified(found), f"verified: {one_line(text)}", json)
     if not json:
         for warning in found.warnings:
-            print(f"warning: {warning}", file=sys.stderr)
+            print(f"warning: {one_line(warning)}", file=sys.stderr)
     if found.standing in EXIT_CODES:
         raise typer.Exit(EXIT_CODES[found.standing])
 

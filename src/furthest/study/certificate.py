@@ -202,10 +202,7 @@ def verify(
     must, so that one of an older version can be compared. Where the log says that the
     study stopped, the test must accept the answer there, and before that none: up to rounding.
     """
-    if not events:
-        raise VerificationError("the log is empty")
-    ledger = Ledger(events[0])
-    ledger.apply(events[1:])
+    ledger = Ledger.of(events)
     if ledger.settings.name not in ("", name):
         raise VerificationError(f"the log is that of {ledger.settings.name!r}, not of {name!r}")
     fold = fold_of(ledger)

@@ -16,6 +16,7 @@ from furthest.display import count
 from furthest.problem import Problem
 from furthest.residuals import REFUTED as REFUTING_EVIDENCE
 from furthest.residuals import Finding, examine, rounding, unseen
+from furthest.residuals.evalues import summarise
 from furthest.study.events import ADDED, AS_ASKED, Event, columns
 from furthest.study.fold import Fold
 from furthest.study.ledger import Ledger
@@ -61,7 +62,7 @@ def conditions(base: Base) -> tuple[Condition, ...]:
     found = {each.condition: each for each in examine(problem, arms, values)}
     return (
         _linear(problem, found.get("linear"), arms, values),
-        *_noise(problem, found, base),
+        *_noise(problem, found, arms, values),
         _digits(problem, arms, values),
         *_sign(problem),
         Condition(
@@ -119,7 +120,9 @@ def _linear(problem: Problem, finding: Finding | None, arms: Arms, values: Value
     return Condition(name, needs, ASSUMED, "; ".join(trust))
 
 
-def _noise(problem: Problem, found: dict[str, Finding], base: Base) -> list[Condition]:
+def _noise(
+    problem: Problem, found: dict[str, Finding], arms: Arms, values: Values
+) -> list[Condition]:
     fine = "the measurements do not contradict it"
     if problem.bounds is not None:
         low, high = problem.bounds
@@ -129,8 +132,8 @@ def _noise(problem: Problem, found: dict[str, Finding], base: Base) -> list[Cond
         needs = f"the noise is sub-Gaussian with σ = {problem.sigma:g}"
         return [_judged("noise", needs, found.get("noise level"), fine)]
     gaussian = _judged("Gaussian", "the noise is Gaussian", found.get("Gaussian"), fine)
-    grid = rounding(problem, *columns(base.counted))
-    if gaussian.standing == ASSUMED and grid is not None:
+    grid = rounding(problem, arms, values) if gaussian.standing == ASSUMED else None
+    if grid is not None:
         gaussian = Condition(
             "Gaussian",
             f"rounding to multiples of {grid:.3g} does not matter",
@@ -159,20 +162,13 @@ def _digits(problem: Problem, arms: Arms, values: Values) -> Condition:
 
 def size_over_noise(problem: Problem, arms: Arms, values: Values) -> float:
     """How many times as large as their noise the values are that are computed with."""
-    scale = _spread(arms, values) if problem.sigma is None else problem.sigma
+    scale = problem.sigma or summarise(arms, values).spread
+    if not scale > 0:
+        return 0.0  # nothing tells how large the noise is
     size = float(np.abs(values).max(initial=0.0))
     if problem.offset is not None and len(values):
         size = float(np.ptp(values))  # what all share is taken away before anything is computed
     return size / scale
-
-
-def _spread(arms: Arms, values: Values) -> float:
-    """Standard deviation within the arms; infinite where nothing tells."""
-    counts = np.bincount(arms)
-    means = np.bincount(arms, values) / np.maximum(counts, 1)
-    freedom = len(values) - int((counts > 0).sum())
-    squares = float(((values - means[arms]) ** 2).sum())
-    return math.sqrt(squares / freedom) if freedom and squares else math.inf
 
 
 def _sign(problem: Problem) -> list[Condition]:

@@ -74,15 +74,14 @@ def verified(found: Status) -> Document:
 def exported(study: Study) -> Document:
     """Everything, with the log, to verify it anywhere: `furthest study export --json`."""
     status = study.status()
-    return archived(study.name, study.events(), status)
+    events = study.events()
+    return archived(study.name, events, Ledger.of(events), status)
 
 
-def archived(name: str, events: Sequence[Event], status: Status) -> Document:
+def archived(name: str, events: Sequence[Event], ledger: Ledger, status: Status) -> Document:
     """The same from a log and what it leads to."""
     from furthest.study.certificate import digest
 
-    ledger = Ledger(events[0])
-    ledger.apply(events[1:])
     settings = ledger.settings
     return {
         "name": name,

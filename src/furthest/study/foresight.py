@@ -16,6 +16,7 @@ from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
 from furthest.characteristic import complexity
+from furthest.coordinates import constant_direction
 from furthest.engine import Run, simulated
 from furthest.errors import InputError, ParameterError
 from furthest.kernels.evidence import Clock, Evidence
@@ -113,10 +114,9 @@ class Posterior:
 
 def _constant(task: Task) -> NDArray[np.float64]:
     """(1, d) unit vector of the direction that raises all arms alike; (0, d) if there is none."""
-    arms, d = task.arms.shape
-    direction = task.arms.sum(axis=0) / arms
-    if np.abs(task.arms @ direction - 1).max() > 1e-6:
-        return np.zeros((0, d))
+    direction = constant_direction(task.arms)
+    if direction is None:
+        return np.zeros((0, task.arms.shape[1]))
     unit: NDArray[np.float64] = direction / np.linalg.norm(direction)
     return unit[None]
 

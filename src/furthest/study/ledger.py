@@ -86,6 +86,15 @@ class Ledger:
         self._crowd = 0  # the most trials that were ever waited for at once
         self._now = created.at
 
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> "Ledger":
+        """The ledger of a whole log."""
+        if not events:
+            raise VerificationError("the log is empty")
+        ledger = cls(events[0])
+        ledger.apply(events[1:])
+        return ledger
+
     def apply(self, events: Iterable[Event]) -> None:
         """Go on with the next events of the log. One that nobody tampered with never fails here."""
         for event in events:

@@ -112,18 +112,26 @@ class Runner:
                         break
                     finished, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in finished:
-                        self._note(running.pop(future), future.result())
+                        self._note(running[future], future.result())
+                        del running[future]
                         done += 1
                         report()
             except BaseException as error:
                 self._halt(_reason(error))
-                for trial in running.values():
-                    with suppress(FurthestError):
-                        self._study.fail(trial, self._halted)
+                for future, trial in running.items():
+                    self._leave(trial, future.result())
                 raise
         if trouble or self._rescued:
             raise StorageError(self._rescue_words(trouble))
         return done
+
+    def _leave(self, trial: Trial, reading: Reading) -> None:
+        """At the end of an interrupted run: what was measured is kept, the rest has failed."""
+        with suppress(FurthestError):
+            if reading.value is None:
+                self._study.fail(trial, self._halted)
+            else:
+                self._tell(trial, reading.value)
 
     def _ask(self, count: int) -> list[Trial]:
         if count < 1 or self._halted:

@@ -108,8 +108,7 @@ class Study:
         self._storage = storage
         self._turn = threading.RLock()
         self._proof: Certificate | None = None
-        self._ledger = Ledger(events[0])
-        self._ledger.apply(events[1:])
+        self._ledger = Ledger.of(events)
 
     def __repr__(self) -> str:
         """By what this process knows: no storage is read and nothing compiled."""
@@ -449,7 +448,7 @@ class Study:
         Returns:
             State, answer, statistic against threshold, counts, a verdict on each answer, warnings,
             and the certificate once the study has stopped. An answer before that is the current
-            candidate and has no guarantee.
+            candidate and has no guarantee. The first look after the end writes it into the log.
         """
         from furthest.study.certificate import certificate, status
 
