@@ -3,8 +3,6 @@
 Both follow from the log alone, so `verify` can make them again, in any process, bit for bit.
 """
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from furthest.errors import VerificationError
+from furthest.study.chain import digest
 from furthest.study.conditions import (
     IN_DOUBT,
     REFUTED,
@@ -98,6 +97,7 @@ def status(name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate
         verdicts=_verdicts(settings, fold) if known else (),
         warnings=proof.warnings if proof else warnings_of(conditions(base)),
         certificate=proof,
+        chained_from=ledger.chained_from,
     )
 
 
@@ -138,6 +138,7 @@ def certificate(name: str, ledger: Ledger, fold: Fold, log: Sequence[Event]) -> 
         stopped_at=events[-1].at,
         log_events=len(events),
         log_digest=digest(events),
+        chained_from=_chained_from(ledger, len(events)),
     )
 
 
@@ -183,10 +184,10 @@ def guarantee(settings: Settings, answer: str | None, rests_on: Sequence[Conditi
     )
 
 
-def digest(events: Sequence[Event]) -> str:
-    """SHA-256 of a log."""
-    lines = (json.dumps(event) for event in events)
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+def _chained_from(ledger: Ledger, events: int) -> int | None:
+    """The first of so many events that is chained to the one before."""
+    first = ledger.chained_from
+    return first if first is not None and first <= events else None
 
 
 def verify(

@@ -10,6 +10,7 @@ from typing import Any
 
 from furthest import __version__
 from furthest.errors import UnknownStudyError
+from furthest.study.chain import digest
 from furthest.study.events import Event, problem_data
 from furthest.study.ledger import Ledger
 from furthest.study.records import Pending, Status, Trial
@@ -67,6 +68,7 @@ def verified(found: Status) -> Document:
         "standing": found.standing,
         "warnings": list(found.warnings),
         "measurements": found.measurements,
+        "chained_from": found.chained_from,
         "certificate": found.certificate.to_dict() if found.certificate else None,
     }
 
@@ -80,8 +82,6 @@ def exported(study: Study) -> Document:
 
 def archived(name: str, events: Sequence[Event], ledger: Ledger, status: Status) -> Document:
     """The same from a log and what it leads to."""
-    from furthest.study.certificate import digest
-
     settings = ledger.settings
     return {
         "name": name,

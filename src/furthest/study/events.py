@@ -10,6 +10,9 @@
 |         |                                        | it was measured, if somebody said so      |
 | stopped | arm: the answer, data: how many        | somebody saw the test accept the answer   |
 |         | results count, worker                  |                                           |
+| sealed  | data: digest of all before             | from here on an older log is chained      |
+
+Each event is chained to the one before it (`furthest.study.chain`).
 """
 
 import json
@@ -27,8 +30,8 @@ from furthest.problem import Problem
 from furthest.strategy import Strategy, check_level
 
 # What a log means. A newer number is refused; older ones stay readable. Version 1 had no order of
-# its own, but that in which results were told, and no event at the end.
-LOG_VERSION = 2
+# its own, but that in which results were told, and no event at the end; 1 and 2 had no chain.
+LOG_VERSION = 3
 
 CREATED = "created"
 ASKED = "asked"
@@ -36,6 +39,7 @@ TOLD = "told"
 FAILED = "failed"
 ADDED = "added"
 STOPPED = "stopped"
+SEALED = "sealed"
 
 # In which order results count.
 AS_ASKED = "asked"
@@ -48,13 +52,14 @@ class Event(NamedTuple):
 
     Attributes:
         seq: Its number, from 1, without gaps.
-        kind: `created`, `asked`, `told`, `failed`, `added` or `stopped`.
+        kind: `created`, `asked`, `told`, `failed`, `added`, `stopped` or `sealed`.
         at: When, in seconds since 1970.
         trial: The trial's id.
         arm: The number of the arm; of the answer, where the study stopped.
         value: The result.
         data: The settings as JSON, the reason of a failure, or as the kind says.
         worker: Who was to measure, or who wrote this.
+        chain: Digest of this event and all before it.
     """
 
     seq: int
@@ -65,6 +70,7 @@ class Event(NamedTuple):
     value: float | None = None
     data: str = ""
     worker: str = ""
+    chain: str = ""
 
 
 _NUMBER = (int, float)
@@ -72,14 +78,14 @@ _NUMBER = (int, float)
 
 def is_event(event: Event) -> bool:
     """Whether every field is of its kind: a file, or a damaged database, may hold anything."""
-    seq, kind, at, trial, arm, value, data, worker = event
+    seq, kind, at, trial, arm, value, data, worker, chain = event
     return (
         type(seq) is int
         and type(at) in _NUMBER
         and math.isfinite(at)
         and (arm is None or type(arm) is int)
         and (value is None or (type(value) in _NUMBER and math.isfinite(value)))
-        and type(kind) is type(trial) is type(data) is type(worker) is str
+        and type(kind) is type(trial) is type(data) is type(worker) is type(chain) is str
     )
 
 

@@ -23,12 +23,14 @@ from furthest.errors import (
     VerificationError,
     nearest_name,
 )
+from furthest.study.chain import CHAINED, digest, link
 from furthest.study.events import (
     ADDED,
     AS_ASKED,
     ASKED,
     CREATED,
     FAILED,
+    SEALED,
     STOPPED,
     TOLD,
     Event,
@@ -71,6 +73,10 @@ class Ledger:
             ) from error
         self._limits = self._limits_of_values()
         self.seq = 1
+        self.chained_from = 1 if self.settings.version >= CHAINED else None
+        self.head = ""  # the chain of the last event
+        self._before_seal: list[Event] = []
+        self._check_link(created)
         self.results: dict[str, Event] = {}  # told and added
         self.measured: list[Event] = []  # the same in the order of the log
         self.failed: dict[str, Event] = {}
@@ -102,6 +108,7 @@ class Ledger:
                 raise VerificationError(
                     f"event {event.seq} of the log does not follow from those before it: {event}"
                 )
+            self._check_link(event)
             kind, trial = event.kind, event.trial
             if kind == ASKED:
                 self.open[trial] = event
@@ -110,7 +117,7 @@ class Ledger:
                     self._queue.append(event)
             elif kind == STOPPED:
                 self.stopped = event
-            else:
+            elif kind != SEALED:
                 self._lost -= trial in self.open and trial in self.given_up
                 asked = self.open.pop(trial, None)
                 if kind == FAILED:
@@ -120,6 +127,25 @@ class Ledger:
             self.seq = event.seq
             self._now = max(self._now, event.at)
             self._count_in_turn(event)
+
+    def _check_link(self, event: Event) -> None:
+        """Whether the event is chained to the one before; of an older log, from its seal on."""
+        if event.kind == SEALED and self.chained_from is None:
+            self.chained_from, sealed = event.seq, digest(self._before_seal)
+            self._before_seal.clear()
+        else:
+            sealed = ""
+        if self.chained_from is None:
+            self._before_seal.append(event)
+            expected = ""
+        else:
+            expected = link(self.head, event)
+        if event.chain != expected or (sealed and event.data != sealed):
+            raise VerificationError(
+                f"event {event.seq} of the log, or one before it, is not as it was written: its "
+                "digest does not fit"
+            )
+        self.head = event.chain
 
     def _note_result(self, event: Event, asked: Event | None) -> None:
         trial = event.trial
@@ -159,10 +185,16 @@ class Ledger:
 
     def _follows(self, event: Event) -> bool:
         """Whether the event can be the next one."""
-        seq, kind, _, trial, arm, value, _, _ = event
+        if not is_event(event) or event.seq != self.seq + 1:
+            return False
+        return self.chained_from is None if event.kind == SEALED else self._is_next(event)
+
+    def _is_next(self, event: Event) -> bool:
+        """The same of an event about an arm or an answer."""
+        _, kind, _, trial, arm, value, *_ = event
         problem = self.settings.problem
         most = len(problem.answers if kind == STOPPED else problem.arms)
-        if not is_event(event) or seq != self.seq + 1 or arm is None or not 0 <= arm < most:
+        if arm is None or not 0 <= arm < most:
             return False
         if kind == STOPPED:
             return self.stopped is None and event.data.isdecimal()
@@ -181,7 +213,7 @@ class Ledger:
         names = self.settings.problem.arm_names
         return [
             Measurement(trial, arm, names[arm], value, at, kind == TOLD)
-            for _, kind, at, trial, arm, value, _, _ in self.measured
+            for _, kind, at, trial, arm, value, *_ in self.measured
             if arm is not None and value is not None
         ]
 
@@ -248,7 +280,7 @@ class Ledger:
         if isinstance(value, str | bytes) or value is None:
             raise ValueRefusedError(f"a result must be a number, not {value!r}")
         try:
-            number = float(value)
+            number = float(value) + 0.0  # no storage has to tell −0 from 0
         except (TypeError, ValueError):
             raise ValueRefusedError(f"a result must be a number, not {value!r}") from None
         if not isfinite(number):

@@ -5,11 +5,12 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
 from furthest.errors import MissingExtraError, StorageError
-from furthest.study.sql import SCHEMA_VERSION, SqlStorage
+from furthest.study.sql import SCHEMA_VERSION, SqlStorage, Transaction
 
 try:
     import psycopg
@@ -24,14 +25,11 @@ CONNECT = 10
 MIGRATION_LOCK = 0x667572746865
 
 
-class _Cursor:
-    """A cursor that takes SQLite's placeholders."""
-
-    def __init__(self, cursor: "psycopg.Cursor[Any]") -> None:
-        self._cursor = cursor
-
-    def execute(self, query: str, values: Sequence[Any] = ()) -> "psycopg.Cursor[Any]":
-        return self._cursor.execute(query.replace("?", "%s").encode(), values)
+def _execute(
+    cursor: "psycopg.Cursor[Any]", query: str, values: Sequence[Any] = ()
+) -> "psycopg.Cursor[Any]":
+    """With SQLite's placeholders."""
+    return cursor.execute(query.replace("?", "%s").encode(), values)
 
 
 def _password(url: str) -> str:
@@ -47,6 +45,7 @@ class PostgresStorage(SqlStorage):
         "key": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
         "float": "DOUBLE PRECISION",
         "clustered": "",
+        "chained_only": "ALTER TABLE furthest_events ALTER COLUMN chain DROP DEFAULT",
     }
 
     def __init__(self, url: str, patience: float = LOCK_SECONDS) -> None:
@@ -58,25 +57,25 @@ class PostgresStorage(SqlStorage):
         self._owner = 0
 
     @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[Any]:
+    def transaction(self, *, write: bool) -> Iterator[Transaction]:
         """Readers see one moment; writers see, after `lock`, what others have committed."""
         with self._turn, self._named_errors():
             connection = self._connection()
             with connection.transaction(), connection.cursor() as cursor:
                 if not write:
                     cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                yield _Cursor(cursor)
+                yield Transaction(partial(_execute, cursor))
 
-    def lock(self, cursor: Any, key: int) -> None:
+    def lock(self, transaction: Transaction, key: int) -> None:
         """Lock the study's row; writers of other studies go on."""
-        cursor.execute("SELECT key FROM furthest_studies WHERE key = ? FOR UPDATE", (key,))
+        transaction.execute("SELECT key FROM furthest_studies WHERE key = ? FOR UPDATE", (key,))
 
-    def insert_study(self, cursor: Any, name: str) -> int | None:
+    def insert_study(self, transaction: Transaction, name: str) -> int | None:
         """The key of a new study."""
         insert = (
             "INSERT INTO furthest_studies (name) VALUES (?) ON CONFLICT DO NOTHING RETURNING key"
         )
-        row = cursor.execute(insert, (name,)).fetchone()
+        row = transaction.execute(insert, (name,)).fetchone()
         return None if row is None else int(row[0])
 
     def close(self) -> None:
@@ -108,7 +107,7 @@ class PostgresStorage(SqlStorage):
                 with connection.transaction(), connection.cursor() as cursor:
                     cursor.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
                     # Another process may have been faster; an error leaves all as it was.
-                    self.migrate(_Cursor(cursor), self._version(connection))
+                    self.migrate(partial(_execute, cursor), self._version(connection))
         except BaseException:
             connection.close()
             raise

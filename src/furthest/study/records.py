@@ -162,6 +162,8 @@ class Certificate:
         stopped_at: When the last result that counts was told.
         log_events: The certificate rests on so many events …
         log_digest: … with this SHA-256.
+        chained_from: From this event on each carries a digest of all before it, so that a change
+            shows; None in the log of an older furthest that was not sealed yet.
         version: The furthest that made it.
     """
 
@@ -190,6 +192,7 @@ class Certificate:
     stopped_at: float
     log_events: int
     log_digest: str
+    chained_from: int | None
     version: str = __version__
 
     def to_dict(self) -> dict[str, Any]:
@@ -246,6 +249,8 @@ class Status:
         verdicts: What is known about each answer; none until the initial design is complete.
         warnings: Which conditions of the guarantee are in doubt or refuted, and why.
         certificate: The proof, once the study has stopped.
+        chained_from: The first event of the log that carries a digest of all before it, so that a
+            change shows; None in the log of an older furthest that was not sealed yet.
     """
 
     name: str
@@ -266,6 +271,7 @@ class Status:
     verdicts: tuple[AnswerVerdict, ...]
     warnings: tuple[str, ...]
     certificate: Certificate | None
+    chained_from: int | None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""

@@ -1,16 +1,19 @@
 """What SQLite and PostgreSQL have in common: tables, queries, versions of the schema."""
 
 import gc
+import secrets
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from furthest.errors import StorageError, StudyError, UnknownStudyError
-from furthest.study.events import Event
+from furthest.study.chain import seal
+from furthest.study.events import Event, is_event
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # What leads from each version of the schema to the next; words in braces differ by database.
 STEPS: dict[int, tuple[str, ...]] = {
@@ -31,16 +34,35 @@ STEPS: dict[int, tuple[str, ...]] = {
         ) {clustered}""",
     ),
     1: ("ALTER TABLE furthest_events ADD COLUMN worker TEXT NOT NULL DEFAULT ''",),
+    # Number and digest of each log's last event stand apart from the log, and the database has a
+    # name of its own: what is missing at the end can be known. A process of an older version that
+    # is still at work cannot write on without them.
+    2: (
+        "ALTER TABLE furthest_events ADD COLUMN chain TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE furthest_studies ADD COLUMN last INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE furthest_studies ADD COLUMN head TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE furthest_schema ADD COLUMN id TEXT NOT NULL DEFAULT ''",
+        "{chained_only}",
+    ),
 }
 
-COLUMNS = "seq, kind, at, trial, arm, value, data, worker"
-READ = f"SELECT {COLUMNS} FROM furthest_events WHERE study = ? AND seq > ? ORDER BY seq"  # noqa: S608
-LAST = "SELECT MAX(seq) FROM furthest_events WHERE study = ?"
-APPEND = f"INSERT INTO furthest_events (study, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+# Columns that older schemas do not have.
+SINCE = {"worker": 2, "chain": 3}
+ENDS_SINCE = 3
 
+COLUMNS = Event._fields
+PLACES = ", ".join("?" * (len(COLUMNS) + 1))
+APPEND = f"INSERT INTO furthest_events (study, {', '.join(COLUMNS)}) VALUES ({PLACES})"  # noqa: S608
 
 # Event._make without the detour through Python.
 _event = partial(tuple.__new__, Event)
+
+
+class Transaction(NamedTuple):
+    """A transaction: how to execute SQL, with ? for values, and the schema that it finds."""
+
+    execute: Callable[..., Any]
+    schema: int = SCHEMA_VERSION
 
 
 class SqlStorage(ABC):
@@ -49,10 +71,11 @@ class SqlStorage(ABC):
     words: dict[str, str]
 
     @abstractmethod
-    def transaction(self, *, write: bool) -> AbstractContextManager[Any]:
-        """A cursor-like object with `execute`; commits at the end, rolls back on an error.
+    def transaction(self, *, write: bool) -> AbstractContextManager[Transaction]:
+        """Commits at the end, rolls back on an error.
 
-        Without `write` all queries see one and the same moment.
+        To write, the schema is brought to its newest version. Without `write` nothing is changed,
+        and all queries see one and the same moment; the schema may be an older one, or 0: none.
         """
 
     @abstractmethod
@@ -65,95 +88,139 @@ class SqlStorage(ABC):
             self.close()
 
     @abstractmethod
-    def lock(self, cursor: Any, key: int) -> None:
+    def lock(self, transaction: Transaction, key: int) -> None:
         """Wait until nobody else writes to this study."""
 
     @abstractmethod
-    def insert_study(self, cursor: Any, name: str) -> int | None:
+    def insert_study(self, transaction: Transaction, name: str) -> int | None:
         """The key of a new study; None if there is one of this name."""
 
-    def migrate(self, cursor: Any, version: int) -> None:
-        """Bring an older schema to this version, in the transaction of the cursor."""
+    @staticmethod
+    def check_schema(version: int) -> None:
+        """Refuse what a newer furthest wrote."""
         if version > SCHEMA_VERSION:
             raise StorageError(
                 f"the database was written by a newer furthest (schema {version}, this one reads "
                 f"up to {SCHEMA_VERSION}): upgrade furthest"
             )
+
+    def migrate(self, execute: Callable[..., Any], version: int) -> None:
+        """Bring an older schema to this version, within the caller's transaction."""
+        self.check_schema(version)
         for step in range(version, SCHEMA_VERSION):
             for statement in STEPS[step]:
-                cursor.execute(statement.format(**self.words))
-            cursor.execute(f"UPDATE furthest_schema SET version = {step + 1}")  # noqa: S608
+                execute(statement.format(**self.words))
+            execute(f"UPDATE furthest_schema SET version = {step + 1}")  # noqa: S608
+        if version < ENDS_SINCE:
+            execute("UPDATE furthest_schema SET id = ?", (secrets.token_hex(16),))
+            for (key,) in execute("SELECT key FROM furthest_studies").fetchall():
+                SqlLog(Transaction(execute), key).seal()
 
     def studies(self) -> dict[str, int]:
         """Keys of all studies by name."""
-        with self.transaction(write=False) as cursor:
+        with self.transaction(write=False) as now:
+            if not now.schema:
+                return {}
             return dict(
-                cursor.execute("SELECT name, key FROM furthest_studies ORDER BY name").fetchall()
+                now.execute("SELECT name, key FROM furthest_studies ORDER BY name").fetchall()
             )
 
     def create(self, name: str, *events: Event) -> int:
         """Begin a log with its created event, and with others."""
-        with self.transaction(write=True) as cursor:
-            key = self.insert_study(cursor, name)
+        with self.transaction(write=True) as now:
+            key = self.insert_study(now, name)
             if key is None:
                 raise StudyError(f"there is a study {name!r} already: load it, or delete it first")
-            SqlLog(cursor, key).append(events)
+            SqlLog(now, key).append(events)
         return key
 
-    def read(self, key: int, after: int = 0) -> list[Event]:
+    def read(self, key: int, after: int = 0, head: str = "") -> list[Event]:
         """All committed events with a larger number, in their order."""
-        with self.transaction(write=False) as cursor:
-            return SqlLog(cursor, key).read(after)
+        with self.transaction(write=False) as now:
+            return SqlLog(now, key).read(after, head)
 
     @contextmanager
     def writing(self, key: int) -> Iterator["SqlLog"]:
         """Lock the log: nobody else writes until the block ends."""
-        with self.transaction(write=True) as cursor:
-            self.lock(cursor, key)
-            if not cursor.execute(
-                "SELECT 1 FROM furthest_studies WHERE key = ?", (key,)
-            ).fetchall():
-                raise UnknownStudyError("the study was deleted")
-            yield SqlLog(cursor, key)
+        with self.transaction(write=True) as now:
+            self.lock(now, key)
+            yield SqlLog(now, key)
 
     def delete(self, key: int) -> None:
         """Remove a log for ever."""
-        with self.transaction(write=True) as cursor:
-            self.lock(cursor, key)
-            cursor.execute("DELETE FROM furthest_events WHERE study = ?", (key,))
-            cursor.execute("DELETE FROM furthest_studies WHERE key = ?", (key,))
+        with self.transaction(write=True) as now:
+            self.lock(now, key)
+            now.execute("DELETE FROM furthest_events WHERE study = ?", (key,))
+            now.execute("DELETE FROM furthest_studies WHERE key = ?", (key,))
 
 
 class SqlLog:
     """One study's log within a transaction."""
 
-    def __init__(self, cursor: Any, key: int) -> None:
-        self._cursor = cursor
+    def __init__(self, transaction: Transaction, key: int) -> None:
+        self._execute, self._schema = transaction
         self._key = key
 
-    def read(self, after: int) -> list[Event]:
-        """All events with a larger number; the one of that number must be there, too."""
-        with _no_collection():
-            rows = self._cursor.execute(READ, (self._key, after)).fetchall()
-            if not rows:
-                self._check_last(after)
-            return list(map(_event, rows))
-
-    def _check_last(self, known: int) -> None:
-        """Whether the log still holds what was read of it before."""
-        last = self._cursor.execute(LAST, (self._key,)).fetchone()[0]
-        if last is None:
+    def read(self, after: int, head: str) -> list[Event]:
+        """All events with a larger number; that of this number must be there, too."""
+        if not self._schema:
             raise UnknownStudyError("the study was deleted")
-        if last < known:
+        last, its_head = self._end()
+        with _no_collection():
+            rows = self._rows(after)
+        end = (rows[-1].seq, rows[-1].chain) if rows else (after, head or its_head)
+        if end != (last, its_head):
             raise StorageError(
-                f"the log ends at event {last}, but {known} were read before: the database was "
-                "restored or replaced; load the study again"
+                f"event {end[0]} is not the end of the log, which has {last}: the database is "
+                "damaged, or was replaced by another one or an older copy; if that was meant, "
+                "load the study again"
             )
+        return rows
 
     def append(self, events: Sequence[Event]) -> None:
-        """Write events."""
+        """Write events, and where the log now ends."""
+        if not events:
+            return
         for event in events:
-            self._cursor.execute(APPEND, (self._key, *event))
+            self._execute(APPEND, (self._key, *event))
+        last = events[-1]
+        done = self._execute(
+            "UPDATE furthest_studies SET last = ?, head = ? WHERE key = ? AND last = ?",
+            (last.seq, last.chain, self._key, events[0].seq - 1),
+        )
+        if done.rowcount != 1:
+            raise StorageError(f"event {events[0].seq} is not the next one; nothing was written")
+
+    def seal(self) -> None:
+        """Begin the chain of a log that has none; one that is damaged stays as it is."""
+        events = self._rows(0)
+        if not events or not all(map(is_event, events)):
+            return
+        last = "UPDATE furthest_studies SET last = ? WHERE key = ?"
+        self._execute(last, (events[-1].seq, self._key))
+        self.append([seal(events, time.time())])
+
+    def _rows(self, after: int) -> list[Event]:
+        columns = (
+            name if self._schema >= SINCE.get(name, 0) else f"'' AS {name}" for name in COLUMNS
+        )
+        query = (
+            f"SELECT {', '.join(columns)} FROM furthest_events "  # noqa: S608
+            "WHERE study = ? AND seq > ? ORDER BY seq"
+        )
+        return list(map(_event, self._execute(query, (self._key, after)).fetchall()))
+
+    def _end(self) -> tuple[int, str]:
+        """Number and digest of the last event."""
+        query = (
+            "SELECT last, head FROM furthest_studies WHERE key = ?"
+            if self._schema >= ENDS_SINCE
+            else "SELECT MAX(seq), '' FROM furthest_events WHERE study = ?"
+        )
+        last, head = self._execute(query, (self._key,)).fetchone() or (None, "")
+        if last is None:
+            raise UnknownStudyError("the study was deleted")
+        return last, head
 
 
 @contextmanager

@@ -7,10 +7,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from furthest.errors import StorageError, StudyError
-from furthest.study.sql import SCHEMA_VERSION, SqlStorage
+from furthest.study.sql import SCHEMA_VERSION, SqlStorage, Transaction
 
 # Seconds to wait for other writers; each holds the lock for milliseconds.
 LOCK_SECONDS = 30.0
@@ -23,6 +22,10 @@ class SqliteStorage(SqlStorage):
         "key": "INTEGER PRIMARY KEY AUTOINCREMENT",
         "float": "REAL",
         "clustered": "WITHOUT ROWID",
+        "chained_only": """CREATE TRIGGER furthest_chained BEFORE INSERT ON furthest_events
+            WHEN NEW.chain = '' BEGIN
+            SELECT RAISE(ABORT, 'the database was upgraded: upgrade furthest here, too');
+            END""",
     }
 
     def __init__(self, path: str, patience: float = LOCK_SECONDS) -> None:
@@ -33,13 +36,13 @@ class SqliteStorage(SqlStorage):
         self._owner = 0
 
     @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[Any]:
+    def transaction(self, *, write: bool) -> Iterator[Transaction]:
         """BEGIN IMMEDIATE takes SQLite's one lock for writing; readers never wait."""
         with self._turn, self._named_errors():
             connection = self._connection()
             connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             try:
-                yield connection
+                yield Transaction(connection.execute)
                 connection.execute("COMMIT")
             except BaseException:
                 # SQLite has rolled back on its own after some errors.
@@ -47,12 +50,13 @@ class SqliteStorage(SqlStorage):
                     connection.execute("ROLLBACK")
                 raise
 
-    def lock(self, cursor: Any, key: int) -> None:
+    def lock(self, transaction: Transaction, key: int) -> None:
         """BEGIN IMMEDIATE has done it."""
 
-    def insert_study(self, cursor: Any, name: str) -> int | None:
+    def insert_study(self, transaction: Transaction, name: str) -> int | None:
         """The key of a new study."""
-        done = cursor.execute("INSERT OR IGNORE INTO furthest_studies (name) VALUES (?)", (name,))
+        insert = "INSERT OR IGNORE INTO furthest_studies (name) VALUES (?)"
+        done = transaction.execute(insert, (name,))
         return done.lastrowid if done.rowcount else None
 
     def close(self) -> None:
@@ -79,7 +83,7 @@ class SqliteStorage(SqlStorage):
             if self._version(connection) != SCHEMA_VERSION:
                 connection.execute("BEGIN IMMEDIATE")
                 # Another process may have been faster; an error leaves the file as it was.
-                self.migrate(connection, self._version(connection))
+                self.migrate(connection.execute, self._version(connection))
                 connection.execute("COMMIT")
         except BaseException:
             connection.close()

@@ -26,12 +26,15 @@ from furthest.errors import (
 )
 from furthest.problem import Problem
 from furthest.strategy import Strategy
+from furthest.study.chain import chained
 from furthest.study.events import (
     ADDED,
     AS_ASKED,
     ASKED,
     CREATED,
     FAILED,
+    LOG_VERSION,
+    SEALED,
     STOPPED,
     TOLD,
     Event,
@@ -196,14 +199,14 @@ class Study:
         place = _storage(storage)
         if exist_ok and name in place.studies():
             return cls._same(cls.load(name, place), settings, order)
-        event = Event(1, CREATED, time.time(), data=settings.encode(), worker=_me())
+        events = chained([Event(1, CREATED, time.time(), data=settings.encode(), worker=_me())])
         try:
-            key = place.create(name, event)
+            key = place.create(name, *events)
         except StudyError:
             if not exist_ok:
                 raise
             return cls._same(cls.load(name, place), settings, order)
-        return cls(name, key, place, [event])
+        return cls(name, key, place, events)
 
     @classmethod
     def load(cls, name: str, storage: str | Storage | None = None) -> "Study":
@@ -267,12 +270,12 @@ class Study:
                 tag=secrets.token_hex(TAG_BYTES),
                 origin=origin,
                 name=check_name(name),
-                version=max(settings.version, ENDS_IN_LOG),
+                version=LOG_VERSION,
             )
             _checked(again)
             created = Event(1, CREATED, log[0].at, data=again.encode(), worker=_me())
-            rest = [event for event in log[1:] if event.kind != STOPPED]
-            events = [created, *(event._replace(seq=i) for i, event in enumerate(rest, 2))]
+            rest = [event for event in log[1:] if event.kind not in (STOPPED, SEALED)]
+            events = chained([created, *(event._replace(seq=i) for i, event in enumerate(rest, 2))])
             key = self._storage.create(name, *events)
             return type(self)(name, key, self._storage, events)
 
@@ -533,15 +536,17 @@ class Study:
         """Lock the log, read what others wrote; what the block puts into the list is written."""
         with self._turn:
             with self._storage.writing(self._key) as log:
-                self._ledger.apply(log.read(self._ledger.seq))
+                self._ledger.apply(log.read(self._ledger.seq, self._ledger.head))
                 events: list[Event] = []
                 yield events
+                events = chained(events, self._ledger.head)
                 log.append(events)
             # Only what is committed counts.
             self._ledger.apply(events)
 
     def _refresh(self) -> None:
-        self._ledger.apply(self._storage.read(self._key, self._ledger.seq))
+        ledger = self._ledger
+        ledger.apply(self._storage.read(self._key, ledger.seq, ledger.head))
 
     @cached_property
     def _compiled(self) -> "Fold":

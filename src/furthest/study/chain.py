@@ -1,0 +1,48 @@
+"""The hash chain of a log: every event carries a digest of itself and of all that came before.
+
+So a changed value, a swapped ask or a missing event shows by itself: nothing after it fits. Logs of
+versions 1 and 2 had no chain. They get a `sealed` event, with a digest of all before it, when their
+database is first written to; from there on they are chained.
+
+Whoever can write to the log can also compute a new chain. Against a forger there are earlier
+certificates, which name the digest, and signatures (`furthest.study.signature`).
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+
+from furthest.study.events import SEALED, Event
+
+# The first version of a log that is chained from its first event on.
+CHAINED = 3
+
+_text = json.JSONEncoder().encode
+
+
+def link(head: str, event: Event) -> str:
+    """The digest of an event and, by `head`, of all before it."""
+    return sha256((head + _text(event[:-1])).encode()).hexdigest()
+
+
+def chained(events: Iterable[Event], head: str = "") -> list[Event]:
+    """The events, each with its link to the one before; `head` is that of the last one written."""
+    linked = []
+    for event in events:
+        head = link(head, event)
+        linked.append(event._replace(chain=head))
+    return linked
+
+
+def digest(events: Sequence[Event]) -> str:
+    """SHA-256 of a log: the last link of its chain, if there is one."""
+    return events[-1].chain or _unchained(events)
+
+
+def seal(events: Sequence[Event], now: float) -> Event:
+    """What an older log goes on with: from here on it is chained."""
+    return chained([Event(events[-1].seq + 1, SEALED, now, data=_unchained(events))])[0]
+
+
+def _unchained(events: Sequence[Event]) -> str:
+    return sha256("\n".join(_text(event[:-1]) for event in events).encode()).hexdigest()
