@@ -1,9 +1,15 @@
-"""Small questions and simulated laboratories for the tests."""
+"""Small questions, simulated laboratories and older databases for the tests."""
+
+import sqlite3
+from contextlib import closing
 
 import numpy as np
 
 import furthest as ft
 from furthest.errors import StoppedError
+from furthest.study import chain
+from furthest.study.sql import STEPS
+from furthest.study.sqlite import SqliteStorage
 
 HARD = ft.hard()
 TWO = ft.Problem(np.eye(2), eps=0.5, arm_names=["A", "B"])
@@ -11,6 +17,25 @@ TWO_MU = np.array([2.0, 0.0])
 
 # Nothing here stops: the answers are as good as equal and ε is tiny.
 ENDLESS = ft.Problem(np.eye(3), eps=1e-6, arm_names=["A", "B", "C"])
+
+
+def rechained(events):
+    """The log as somebody would write it who knows how the chain is made."""
+    return chain.chained(event._replace(chain="") for event in events)
+
+
+def older_database(url, name, events, schema=2):
+    """A file as an older furthest left it: no chains, no ends."""
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database, database:
+        for step in range(schema):
+            for statement in STEPS[step]:
+                database.execute(statement.format(**SqliteStorage.words))
+        database.execute("UPDATE furthest_schema SET version = ?", (schema,))
+        database.execute("INSERT INTO furthest_studies (key, name) VALUES (1, ?)", (name,))
+        fields = 7 + (schema > 1)
+        rows = [(1, *event[:fields]) for event in events]
+        places = ", ".join("?" * (fields + 1))
+        database.executemany(f"INSERT INTO furthest_events VALUES ({places})", rows)
 
 
 class Lab:

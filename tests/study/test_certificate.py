@@ -9,12 +9,13 @@ import pytest
 import furthest as ft
 from furthest.errors import VerificationError
 from furthest.stopping.nomination import Nominee
-from furthest.study.certificate import digest, guarantee, verify
+from furthest.study.certificate import guarantee, verify
+from furthest.study.chain import digest
 from furthest.study.events import Settings
 from furthest.study.fold import Fold
 from furthest.study.verdict import score, verdicts
 from furthest.verbs import judge
-from study.problems import ENDLESS, HARD, TWO, TWO_MU, Lab, run
+from study.problems import ENDLESS, HARD, TWO, TWO_MU, Lab, rechained, run
 
 DEFAULT = ft.Strategy()
 STRATEGIES = {
@@ -107,8 +108,10 @@ def tampered(events):
     def changed(i, **fields):
         return [*events[:i], events[i]._replace(**fields), *events[i + 1 :]]
 
-    yield "a value", changed(told, value=5.0), "the certificate says"
-    yield "a time", changed(told, at=0.0), "the certificate says log_digest"
+    yield "a value", changed(told, value=5.0), "digest does not fit"
+    yield "a time", changed(told, at=0.0), "digest does not fit"
+    yield "a value, well done", rechained(changed(told, value=5.0)), "the certificate says"
+    yield "a time, well done", rechained(changed(told, at=0.0)), "the certificate says log_digest"
     yield "an arm", changed(told, arm=(events[told].arm + 1) % 4), "does not follow"
     yield "no number", changed(told, value=math.nan), "does not follow"
     yield "no value", changed(told, value=None), "does not follow"

@@ -17,13 +17,16 @@ KEYS = {
     "shown": {
         *("name", "state", "answer", "answer_name", "statistic", "threshold", "measurements"),
         *("waiting", "surplus", "pending", "failed", "pulls", "guarantee", "promise", "standing"),
-        *("verdicts", "warnings", "certificate", "trials", "foresight"),
+        *("verdicts", "warnings", "certificate", "chained_from", "trials", "foresight"),
     },
     "listed": {
         *("name", "state", "answer", "answer_name", "eps", "notion", "delta", "arms"),
         *("measurements", "pending"),
     },
-    "verified": {"verified", "state", "standing", "warnings", "measurements", "certificate"},
+    "verified": {
+        *("verified", "state", "standing", "warnings", "measurements", "chained_from"),
+        "certificate",
+    },
     "exported": {
         *("name", "version", "problem", "delta", "strategy", "seed", "lease", "order", "state"),
         *("answer", "measurements", "failed", "open", "certificate", "log", "log_digest"),
@@ -45,7 +48,7 @@ KEYS = {
             "stopped_at",
             "log_events",
         ),
-        *("log_digest", "version"),
+        *("log_digest", "chained_from", "version"),
     },
 }
 

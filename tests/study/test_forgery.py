@@ -10,7 +10,7 @@ from furthest.errors import FileError, FurthestError, VerificationError
 from furthest.study import archive, documents
 from furthest.study.certificate import WORDS, verify
 from furthest.study.events import Event
-from study.problems import TWO, TWO_MU, Lab, run
+from study.problems import TWO, TWO_MU, Lab, rechained, run
 
 
 def study_of(url, problem=TWO, **options):
@@ -100,10 +100,21 @@ def test_every_edit_of_a_log_is_noticed(results, sqlite_url, tmp_path):
     run(study, Lab(TWO, TWO_MU), most=results)
     path, whole = tmp_path / "a.json", plain(documents.exported(study))
     for where, changed in edits(whole["log"]):
-        path.write_text(json.dumps(whole | {"log": changed}))
-        with pytest.raises(FurthestError):
-            archive.verify_file(path)
-            pytest.fail(f"{where} was changed and verified")
+        for log in (changed, well_done(changed)):
+            if log == whole["log"]:
+                continue  # the chain alone was changed, and made again
+            path.write_text(json.dumps(whole | {"log": log}))
+            with pytest.raises(FurthestError):
+                archive.verify_file(path)
+                pytest.fail(f"{where} was changed and verified")
+
+
+def well_done(log):
+    """The same forgery by somebody who knows how the chain is made."""
+    try:
+        return plain(rechained([Event(*row) for row in log]))
+    except TypeError:
+        return log
 
 
 def test_an_archive_of_another_version_has_its_facts(sqlite_url, tmp_path):
@@ -166,20 +177,23 @@ def test_a_log_is_held_to_what_a_user_is(sqlite_url):
     def settings(**changes):
         return created._replace(data=json.dumps(json.loads(created.data) | changes))
 
-    verify("a", [created, asked, told])
+    def check(name, *events):
+        return verify(name, rechained(events))
+
+    check("a", created, asked, told)
     for value in (50.0, True, "1", float("inf")):
         with pytest.raises(VerificationError, match="does not follow"):
-            verify("a", [created, asked, told._replace(value=value)])
+            check("a", created, asked, told._replace(value=value))
     for arm in (10**9, -1, 0.0, None):
         with pytest.raises(VerificationError, match="does not follow"):
-            verify("a", [created, asked._replace(arm=arm)])
+            check("a", created, asked._replace(arm=arm))
     for changes in ({"delta": 2}, {"delta": "x"}, {"lease": -1}, {"seed": -1}, {"order": "up"}):
         with pytest.raises(VerificationError, match="cannot be read, or is none"):
-            verify("a", [settings(**changes), asked, told])
+            check("a", settings(**changes), asked, told)
     with pytest.raises(VerificationError, match="cannot be read"):
-        verify("a", [created._replace(data="[]"), asked])
+        check("a", created._replace(data="[]"), asked)
     with pytest.raises(VerificationError, match="that of 'a', not of 'b'"):
-        verify("b", [created, asked, told])
+        check("b", created, asked, told)
 
 
 def test_a_damaged_database_is_noticed_before_it_is_used(sqlite_url):
@@ -199,7 +213,7 @@ def test_a_damaged_database_is_noticed_before_it_is_used(sqlite_url):
         with sqlite3.connect(sqlite_url.removeprefix("sqlite:///")) as database:
             database.execute("DELETE FROM furthest_events")
             database.executemany(
-                f"INSERT INTO furthest_events VALUES ({', '.join('?' * 9)})", before
+                f"INSERT INTO furthest_events VALUES ({', '.join('?' * 10)})", before
             )
         database.close()
     assert isinstance(ft.Study.load("a", sqlite_url).events()[0], Event)

@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 import furthest as ft
 from furthest.errors import ContradictionError, StoppedError, StudyError, UnknownStudyError
 from furthest.study.certificate import verify
+from furthest.study.chain import chained
 from furthest.study.events import Event
 from study.problems import TWO
 
@@ -113,10 +114,10 @@ class Machine(RuleBasedStateMachine):
     def kill(self, who):
         """The process dies after it has written, but before the commit."""
         study = self.studies[who]
-        seq = study.events()[-1].seq + 1
-        lost = Event(seq, "added", 0.0, "lost", 0, 1.0)
+        last = study.events()[-1]
+        lost = chained([Event(last.seq + 1, "added", 0.0, "lost", 0, 1.0)], last.chain)
         with pytest.raises(SystemExit), study._storage.writing(study._key) as log:
-            log.append([lost])
+            log.append(lost)
             raise SystemExit
         self.studies[who] = ft.Study.load("a", self.url)
 

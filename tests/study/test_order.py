@@ -9,11 +9,12 @@ import furthest as ft
 from furthest.errors import ChangeError, InputError, StoppedError, StorageError, VerificationError
 from furthest.study import certificate
 from furthest.study.certificate import verify
+from furthest.study.chain import chained
 from furthest.study.events import STOPPED, Event, Settings
 from furthest.study.fold import Fold
 from furthest.study.ledger import PATIENCE, Ledger
 from furthest.study.sqlite import SqliteStorage
-from study.problems import ENDLESS, TWO, TWO_MU, Lab, run
+from study.problems import ENDLESS, TWO, TWO_MU, Lab, older_database, run
 from study.test_fold import arrays
 
 
@@ -145,16 +146,23 @@ def test_a_late_result_counts_when_told_and_is_disclosed(sqlite_url):
 def test_the_clock_of_the_log_decides_not_that_of_the_reader():
     """Every process comes to the same order, whenever it looks."""
     settings = Settings(TWO, ft.Strategy(), 0.1, 0, 60.0, "t")
-    created = Event(1, "created", 0.0, data=settings.encode())
-    asks = [Event(2, "asked", 1.0, "t-2", 0), Event(3, "asked", 2.0, "t-3", 1)]
-    ledger = Ledger(created)
-    ledger.apply([*asks, Event(4, "told", 50.0, "t-3", 1, 0.5)])
+    log = chained(
+        [
+            Event(1, "created", 0.0, data=settings.encode()),
+            Event(2, "asked", 1.0, "t-2", 0),
+            Event(3, "asked", 2.0, "t-3", 1),
+            Event(4, "told", 50.0, "t-3", 1, 0.5),
+            Event(5, "asked", 62.0, "t-5", 0),
+            Event(6, "told", 3.0, "t-5", 0, 0.25),
+        ]
+    )
+    ledger = Ledger.of(log[:4])
     assert not ledger.counting
-    ledger.apply([Event(5, "asked", 62.0, "t-5", 0)])
+    ledger.apply(log[4:5])
     assert [event.trial for event in ledger.counting] == ["t-3"]
     assert [event.seq for event in ledger.counted_by] == [5]
     # Clocks that go backwards change nothing that has counted.
-    ledger.apply([Event(6, "told", 3.0, "t-5", 0, 0.25)])
+    ledger.apply(log[5:])
     assert [event.trial for event in ledger.counting] == ["t-3", "t-5"]
 
 
@@ -175,7 +183,7 @@ def test_as_told_overtaking_is_disclosed(sqlite_url):
     assert "before one that was asked earlier" in order.evidence
 
 
-def test_a_log_of_the_first_version_counts_as_told(sqlite_url):
+def test_a_log_of_the_first_version_counts_as_told(sqlite_url, tmp_path):
     """Its certificate stays what it was, and nothing is written to it that it could not hold."""
     study = ft.Study.create("a", TWO, 0.1, sqlite_url, order="told")
     run(study, Lab(TWO, TWO_MU), workers=2)
@@ -183,13 +191,13 @@ def test_a_log_of_the_first_version_counts_as_told(sqlite_url):
     later = ("order", "origin", "name")
     data = {key: value for key, value in json.loads(created.data).items() if key not in later}
     old = json.dumps(data | {"version": 1})
-    place = SqliteStorage(sqlite_url.removeprefix("sqlite:///"))
-    place.create("old", created._replace(data=old), *events)
-    again = ft.Study.load("old", sqlite_url)
+    url = f"sqlite:///{tmp_path}/old.db"
+    older_database(url, "old", [created._replace(data=old), *events], schema=1)
+    again = ft.Study.load("old", url)
     assert again.settings.order == "told"
     assert again._ledger.counting == again._ledger.measured
     assert again.status().state == "stopped"
-    assert again.events()[1:] == events
+    assert [event[1:7] for event in again.events()[1:]] == [event[1:7] for event in events]
     assert verify("old", again.events(), again.certificate().to_dict()).standing == "proven if"
 
 
@@ -225,7 +233,8 @@ def ended(study, answer, measurements):
     """The log of a study that somebody says has ended."""
     events = [event for event in study.events() if event.kind != STOPPED]
     last = events[-1]
-    return [*events, Event(last.seq + 1, STOPPED, last.at, "", answer, data=str(measurements))]
+    end = Event(last.seq + 1, STOPPED, last.at, "", answer, data=str(measurements))
+    return [*events, *chained([end], last.chain)]
 
 
 def test_an_end_that_the_results_do_not_lead_to_is_found_out(sqlite_url):

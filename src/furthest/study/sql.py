@@ -111,10 +111,10 @@ class SqlStorage(ABC):
             for statement in STEPS[step]:
                 execute(statement.format(**self.words))
             execute(f"UPDATE furthest_schema SET version = {step + 1}")  # noqa: S608
-        if version < ENDS_SINCE:
-            execute("UPDATE furthest_schema SET id = ?", (secrets.token_hex(16),))
-            for (key,) in execute("SELECT key FROM furthest_studies").fetchall():
-                SqlLog(Transaction(execute), key).seal()
+            if step + 1 == ENDS_SINCE:
+                execute("UPDATE furthest_schema SET id = ?", (secrets.token_hex(16),))
+                for (key,) in execute("SELECT key FROM furthest_studies").fetchall():
+                    SqlLog(Transaction(execute), key).seal()
 
     def studies(self) -> dict[str, int]:
         """Keys of all studies by name."""

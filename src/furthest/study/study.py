@@ -459,8 +459,8 @@ class Study:
             self._refresh()
             if self._fold.stopped and self._proof is None:
                 # A storage that cannot be written to can still be looked at.
-                with suppress(StorageError), self._writing() as new:
-                    new.extend(self._end_event())
+                with suppress(StorageError):
+                    self._write_end()
                 self._proof = certificate(self._name, self._ledger, self._fold, self.events())
             return status(self._name, self._ledger, self._fold, time.time(), self._proof)
 
@@ -521,7 +521,16 @@ class Study:
 
         For results, pending trials and failures see `history`, `pending` and `failures`.
         """
-        return self._storage.read(self._key)
+        with self._turn:
+            events = self._storage.read(self._key)
+            known = self._ledger.seq
+            if len(events) < known or events[known - 1].chain != self._ledger.head:
+                raise StorageError(
+                    f"event {known} of the log is another one than was read before: the database "
+                    "was replaced by another one or an older copy; if that was meant, load the "
+                    "study again"
+                )
+            return events
 
     def delete(self) -> None:
         """Remove the study for ever."""
@@ -566,6 +575,11 @@ class Study:
         if results:
             fold.take(*columns(results))
         return fold
+
+    def _write_end(self) -> None:
+        if self._end_event():
+            with self._writing() as new:
+                new.extend(self._end_event())
 
     def _end_event(self) -> list[Event]:
         """What to write into the log, so that everybody knows that and where the study stopped."""
