@@ -64,8 +64,8 @@ def test_zero_has_no_sign(url):
         "UPDATE furthest_events SET worker = 'me' WHERE seq = 4",
         """UPDATE furthest_events SET data = replace(data, '"sigma": 1.0', '"sigma": 0.5')""",
         """UPDATE furthest_events SET data = replace(data, '"delta": 0.1', '"delta": 0.5')""",
-        "UPDATE furthest_events SET seq = CASE seq WHEN 4 THEN -6 WHEN 6 THEN -4 ELSE seq END; "
-        "UPDATE furthest_events SET seq = abs(seq)",
+        """UPDATE furthest_events SET seq = CASE seq WHEN 4 THEN -6 WHEN 6 THEN -4 ELSE seq END;
+        UPDATE furthest_events SET seq = abs(seq)""",
         "DELETE FROM furthest_events WHERE seq = 13",
         "DELETE FROM furthest_events WHERE seq > 9",
         "DELETE FROM furthest_events WHERE seq = 4",
@@ -79,7 +79,7 @@ def test_zero_has_no_sign(url):
 def test_a_change_in_the_database_is_noticed_without_any_certificate(change, sqlite_url):
     study = measured(sqlite_url)
     before = study.events()
-    execute(sqlite_url, *change.split("; "))
+    execute(sqlite_url, *change.split(";\n"))
     with pytest.raises(
         (VerificationError, StorageError), match=r"digest|end of the log|not follow"
     ):

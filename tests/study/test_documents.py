@@ -25,7 +25,7 @@ KEYS = {
     },
     "verified": {
         *("verified", "state", "standing", "warnings", "measurements", "chained_from"),
-        "certificate",
+        *("signed_by", "certificate"),
     },
     "exported": {
         *("name", "version", "problem", "delta", "strategy", "seed", "lease", "order", "state"),

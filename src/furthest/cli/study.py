@@ -267,6 +267,10 @@ def export(
         Path | None,
         typer.Option(help="Write to this file: .json (all), .csv (results), .html (to print)."),
     ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(help="Sign the certificate with the private Ed25519 key in this file."),
+    ] = None,
     storage: Storage = DEFAULT,
     json: o.Json = False,
 ) -> None:
@@ -276,10 +280,12 @@ def export(
 
     if out is not None and out.suffix not in (".json", ".csv", ".html"):
         raise InputError(f"--out must end in .json, .csv or .html, not {out.name!r}")
+    kind = "json" if json and out is None else out.suffix[1:] if out else "csv"
+    if sign is not None and kind != "json":
+        raise InputError("--sign goes with JSON alone: give --json, or --out FILE.json")
     o.make_folder(out)
     study = _load(name, storage)
-    kind = "json" if json and out is None else out.suffix[1:] if out else "csv"
-    text = archive.to_csv(study) if kind == "csv" else _archived(study, kind)
+    text = archive.to_csv(study) if kind == "csv" else _archived(study, kind, sign)
     if out is None:
         print(text, end="")
     else:
@@ -287,15 +293,34 @@ def export(
         _say({"file": str(out)}, f"wrote {out}", json)
 
 
-def _archived(study: "Study", kind: str) -> str:
+def _archived(study: "Study", kind: str, sign: Path | None) -> str:
     with o.compilation("study"):
         if kind == "html":
             from furthest.study.page import page
 
             return page(study)
-        from furthest.study import documents
+        from furthest.study import archive, documents
 
-        return _encode(documents.exported(study)) + "\n"
+        document = documents.exported(study)
+        return _encode(archive.signed(document, sign) if sign else document) + "\n"
+
+
+@app.command("new-key")
+def new_key(
+    file: Annotated[
+        Path, typer.Argument(help="Where to write the private key; FILE.pub gets the public one.")
+    ],
+    json: o.Json = False,
+) -> None:
+    """Make a key to sign certificates with: `export --sign FILE`, `verify --key FILE.pub`."""
+    from furthest.study import signature
+
+    public = signature.new_key(file)
+    _say(
+        {"private": str(file), "public": str(public)},
+        f"wrote {file}, to be kept secret, and {public}, to be given to whoever verifies",
+        json,
+    )
 
 
 @app.command()
@@ -313,6 +338,10 @@ def verify(
             "--facts", help="Compare its facts, not its words: for one of an older furthest."
         ),
     ] = False,
+    key: Annotated[
+        Path | None,
+        typer.Option(help="The certificate must be signed with the key of this public key file."),
+    ] = None,
     storage: Storage = DEFAULT,
     json: o.Json = False,
 ) -> None:
@@ -324,24 +353,41 @@ def verify(
     from furthest.display import one_line
     from furthest.study import archive, documents
 
+    exported = name.endswith(".json")
+    if exported and certificate is not None:
+        raise InputError("an exported study has its certificate in it: leave out the other")
+    document = Path(name) if exported else certificate
+    if document is None and key is not None:
+        raise InputError("--key goes with --certificate FILE, or with an exported study")
+    signer = None if document is None else archive.signer(document, key)
     with o.compilation("study"):
         from furthest.study.certificate import verify as check
 
-        if name.endswith(".json"):
-            if certificate is not None:
-                raise InputError("an exported study has its certificate in it: leave out the other")
+        if exported:
             found = archive.verify_file(Path(name), words=not facts)
         else:
             claimed = archive.claimed_certificate(certificate) if certificate else None
             found = check(name, _load(name, storage).events(), claimed, words=not facts)
     proof = found.certificate
     text = proof.guarantee if proof else f"{found.measurements} results, not stopped yet"
-    _say(documents.verified(found), f"verified: {one_line(text)}", json)
+    _say(documents.verified(found, signer), f"verified: {one_line(text)}", json)
     if not json:
+        for line in _tamper_evidence(found, signer, asked=key is not None):
+            print(line)
         for warning in found.warnings:
             print(f"warning: {one_line(warning)}", file=sys.stderr)
     if found.standing in EXIT_CODES:
         raise typer.Exit(EXIT_CODES[found.standing])
+
+
+def _tamper_evidence(found: "Status", signer: str | None, *, asked: bool) -> Iterator[str]:
+    """Who vouches for the certificate, and since when a change of the log shows."""
+    if signer is not None:
+        yield f"signed by {signer}" + ("" if asked else ": whose key that is, --key can tell")
+    if found.chained_from is None:
+        yield "not sealed: the log is an older one, in which a change would not show by itself"
+    elif found.chained_from > 1:
+        yield f"sealed from event {found.chained_from} on: no change since then"
 
 
 @app.command("as-options")

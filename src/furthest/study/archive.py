@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from furthest.errors import FileError
+from furthest.errors import FileError, StudyError, VerificationError
 from furthest.study import documents
 from furthest.study.events import Event
 from furthest.study.ledger import Ledger
 from furthest.study.records import Status
 from furthest.study.study import Study
+
+# Where the signature stands in an exported study.
+SIGNATURE = "signature"
 
 
 def to_csv(study: Study) -> str:
@@ -26,11 +29,13 @@ def to_csv(study: Study) -> str:
 def verify_file(path: Path, *, words: bool = True) -> Status:
     """Verify an exported study from its log alone, and all else in the file with it.
 
-    Without `words` only the facts of its certificate: for a file of an older furthest.
+    Without `words` only the facts of its certificate: for a file of an older furthest. Its
+    signature is checked by `signer`.
     """
     from furthest.study.certificate import compare, slacks, verify
 
     data = read_json(path)
+    data.pop(SIGNATURE, None)
     try:
         name, events = data["name"], [Event(*row) for row in data["log"]]
     except (KeyError, TypeError):
@@ -41,6 +46,30 @@ def verify_file(path: Path, *, words: bool = True) -> Status:
         again = json.loads(json.dumps(documents.archived(name, events, ledger, found)))
         compare(data, again, str(path), slacks(ledger))
     return found
+
+
+def signed(archive: dict[str, Any], private_key: Path) -> dict[str, Any]:
+    """An exported study with a signature of its certificate."""
+    from furthest.study import signature
+
+    if archive["certificate"] is None:
+        raise StudyError(f"the study {archive['name']!r} has not stopped: there is nothing to sign")
+    return archive | {SIGNATURE: signature.signed(archive["certificate"], private_key)}
+
+
+def signer(path: Path, public_key: Path | None) -> str | None:
+    """The public key with which the certificate in a file was signed, checked; None if it was not.
+
+    With the file of a public key it must have been signed with that one.
+    """
+    data = read_json(path)
+    if SIGNATURE not in data:
+        if public_key is not None:
+            raise VerificationError(f"{path}: the certificate is not signed")
+        return None
+    from furthest.study import signature
+
+    return signature.check(claimed_certificate(path), data[SIGNATURE], public_key)
 
 
 def claimed_certificate(path: Path) -> dict[str, Any]:

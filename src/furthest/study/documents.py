@@ -60,7 +60,7 @@ def _row(study: Study) -> Document:
     }
 
 
-def verified(found: Status) -> Document:
+def verified(found: Status, signer: str | None = None) -> Document:
     """What a log led to when all was done again: `furthest study verify --json`."""
     return {
         "verified": True,
@@ -69,6 +69,7 @@ def verified(found: Status) -> Document:
         "warnings": list(found.warnings),
         "measurements": found.measurements,
         "chained_from": found.chained_from,
+        "signed_by": signer,
         "certificate": found.certificate.to_dict() if found.certificate else None,
     }
 
