@@ -9,6 +9,7 @@ import pytest
 
 import furthest as ft
 from furthest.errors import FurthestError, StorageError, VerificationError
+from furthest.study import documents
 from furthest.study.certificate import verify
 from furthest.study.events import STOPPED, Event
 from study.problems import ENDLESS, TWO, TWO_MU, Lab, older_database, rechained, run
@@ -82,6 +83,17 @@ def test_a_change_in_the_database_is_noticed_without_any_certificate(change, sql
         ft.Study.load("a", sqlite_url).events()
     assert len(before) == 13
     study.close()
+
+
+def test_a_damaged_study_does_not_hide_the_others(sqlite_url):
+    study = measured(sqlite_url)
+    ft.Study.create("b", TWO, 0.1, sqlite_url)
+    execute(sqlite_url, "UPDATE furthest_events SET value = 9 WHERE study = 1 AND seq = 5")
+    damaged, sound = documents.listed(study._storage)["studies"]
+    assert (damaged["name"], damaged["state"], damaged["arms"]) == ("a", "damaged", None)
+    assert "event 5 of the log, or one before it, is not as it was written" in damaged["error"]
+    assert (sound["name"], sound["state"], sound["error"]) == ("b", "running", None)
+    assert damaged.keys() == sound.keys()
 
 
 def test_a_log_without_its_chain_is_no_older_log(sqlite_url):

@@ -21,7 +21,7 @@ KEYS = {
     },
     "listed": {
         *("name", "state", "answer", "answer_name", "eps", "notion", "delta", "arms"),
-        *("measurements", "pending"),
+        *("measurements", "pending", "error"),
     },
     "verified": {
         *("verified", "state", "standing", "warnings", "measurements", "chained_from"),

@@ -237,6 +237,7 @@ def show(
 @app.command("list")
 def list_studies(storage: Storage = DEFAULT, json: o.Json = False) -> None:
     """All studies of a storage."""
+    from furthest.display import one_line
     from furthest.study import documents
     from furthest.study.storage import open_storage
 
@@ -249,6 +250,9 @@ def list_studies(storage: Storage = DEFAULT, json: o.Json = False) -> None:
 
     table = Table("study", "state", "answer", "ε", "δ", "arms", "measured", "pending")
     for row in data["studies"]:
+        if row["error"]:
+            table.add_row(o.plain(row["name"]), f"[red]{row['state']}")
+            continue
         table.add_row(
             o.plain(row["name"]),
             row["state"],
@@ -258,6 +262,9 @@ def list_studies(storage: Storage = DEFAULT, json: o.Json = False) -> None:
             *(str(row[key]) for key in ("arms", "measurements", "pending")),
         )
     Console().print(table)
+    for row in data["studies"]:
+        if row["error"]:
+            print(f"{one_line(row['name'])}: {one_line(row['error'])}", file=sys.stderr)
 
 
 @app.command()

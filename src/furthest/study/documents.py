@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from furthest import __version__
-from furthest.errors import UnknownStudyError
+from furthest.errors import UnknownStudyError, VerificationError
 from furthest.study.chain import digest
 from furthest.study.events import Event, problem_data
 from furthest.study.ledger import Ledger
@@ -18,6 +18,11 @@ from furthest.study.storage import Storage
 from furthest.study.study import Study
 
 Document = dict[str, Any]
+
+# What is listed of each study, and the state of one whose log is not what was written.
+ROW = ("name", "state", "answer", "answer_name", "eps", "notion", "delta", "arms", "measurements")
+ROW += ("pending", "error")
+DAMAGED = "damaged"
 
 
 def asked(trials: Sequence[Trial]) -> list[Document]:
@@ -40,24 +45,31 @@ def listed(storage: Storage) -> Document:
     rows = []
     for name in storage.studies():
         with suppress(UnknownStudyError):  # deleted by somebody else in between
-            rows.append(_row(Study.load(name, storage)))
+            try:
+                rows.append(_row(Study.load(name, storage)))
+            except VerificationError as error:
+                # The others are none the worse for it.
+                damaged = Document.fromkeys(ROW)
+                rows.append(damaged | {"name": name, "state": DAMAGED, "error": str(error)})
     return {"studies": rows}
 
 
 def _row(study: Study) -> Document:
     problem, answer = study.problem, study.outcome
-    return {
-        "name": study.name,
-        "state": "running" if answer is None else "stopped",
-        "answer": answer,
-        "answer_name": None if answer is None else problem.answer_names[answer],
-        "eps": problem.eps,
-        "notion": problem.notion,
-        "delta": study.delta,
-        "arms": len(problem.arms),
-        "measurements": len(study.history()),
-        "pending": len(study.pending()),
-    }
+    values = (
+        study.name,
+        "running" if answer is None else "stopped",
+        answer,
+        None if answer is None else problem.answer_names[answer],
+        problem.eps,
+        problem.notion,
+        study.delta,
+        len(problem.arms),
+        len(study.history()),
+        len(study.pending()),
+        None,
+    )
+    return dict(zip(ROW, values, strict=True))
 
 
 def verified(found: Status, signer: str | None = None) -> Document:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple
 
-from furthest.errors import StorageError, StudyError, UnknownStudyError
+from furthest.errors import StorageError, StudyError, UnknownStudyError, VerificationError
 from furthest.study.chain import seal
 from furthest.study.events import Event, is_event
 
@@ -170,7 +170,7 @@ class SqlLog:
             rows = self._rows(after)
         end = (rows[-1].seq, rows[-1].chain) if rows else (after, head or its_head)
         if end != (last, its_head):
-            raise StorageError(
+            raise VerificationError(
                 f"event {end[0]} is not the end of the log, which has {last}: the database is "
                 "damaged, or was replaced by another one or an older copy; if that was meant, "
                 "load the study again"

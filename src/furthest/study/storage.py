@@ -35,8 +35,8 @@ class Storage(Protocol):
     def read(self, key: int, after: int = 0, head: str = "") -> list[Event]:
         """All committed events with a larger number, in their order.
 
-        `head` is the chain of the event with this number. StorageError if the log does not end as
-        it was written, or ends elsewhere than it did before.
+        `head` is the chain of the event with this number. VerificationError if the log does not
+        end as it was written, or ends elsewhere than it did before.
         """
 
     def writing(self, key: int) -> AbstractContextManager[Log]:

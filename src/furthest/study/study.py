@@ -22,6 +22,7 @@ from furthest.errors import (
     StorageError,
     StudyError,
     UnknownStudyError,
+    VerificationError,
     nearest_name,
 )
 from furthest.problem import Problem
@@ -102,7 +103,8 @@ class Study:
     when it returned survives the end of the process. What is refused changes nothing.
 
     Every method that reads or writes the log may raise `StorageError` (the storage did not do it;
-    try again) and `UnknownStudyError` (somebody has deleted the study).
+    try again), `UnknownStudyError` (somebody has deleted the study) and `VerificationError` (the
+    log is not what was written).
     """
 
     def __init__(self, name: str, key: int, storage: Storage, events: Sequence[Event]) -> None:
@@ -525,7 +527,7 @@ class Study:
             events = self._storage.read(self._key)
             known = self._ledger.seq
             if len(events) < known or events[known - 1].chain != self._ledger.head:
-                raise StorageError(
+                raise VerificationError(
                     f"event {known} of the log is another one than was read before: the database "
                     "was replaced by another one or an older copy; if that was meant, load the "
                     "study again"
