@@ -20,8 +20,10 @@ from furthest.study.study import Study
 Document = dict[str, Any]
 
 # What is listed of each study, and the state of one whose log is not what was written.
-ROW = ("name", "state", "answer", "answer_name", "eps", "notion", "delta", "arms", "measurements")
-ROW += ("pending", "error")
+ROW = (
+    *("name", "state", "answer", "answer_name", "eps", "notion", "delta"),
+    *("arms", "measurements", "pending", "error"),
+)
 DAMAGED = "damaged"
 
 
