@@ -53,7 +53,7 @@ HARMS = ("lost", "doubled", "wrong", "gaps", "unverified", "orphans")
 class Found(NamedTuple):
     """What came of a storm.
 
-    Caught are the processes that killed runners had started and that ran just then; those that
+    Caught are the processes that a runner had started and that ran when it was killed; those that
     stayed are orphans.
     """
 
@@ -165,11 +165,11 @@ class Storm:
 
     def kill(self, index: int) -> None:
         pid, number = self._alive.pop(index)
+        mark = f"{MARK}={self._mark}-{number}"
+        self.caught += len(marked(mark))
         os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
         assert os.WTERMSIG(status) == signal.SIGKILL, "a process ended on its own"
-        mark = f"{MARK}={self._mark}-{number}"
-        self.caught += len(marked(mark))
         self.orphans += bury(mark)
 
     def acknowledged(self) -> set[str]:

@@ -300,7 +300,8 @@ def test_no_command_outlives_a_run_that_is_killed(sqlite_url, script):
         text=True,
         start_new_session=True,
     ) as child:
-        assert [child.stderr.readline() for _ in range(2)] == ["ready\n"] * 2
+        for _ in range(2):
+            assert "ready\n" in iter(child.stderr.readline, "")
         os.killpg(child.pid, signal.SIGKILL)
         assert child.stderr.read() == ""
 
@@ -327,6 +328,23 @@ def test_no_command_is_left_of_who_was_killed_while_starting_it(start, script, p
     done = python("-c", code + start, script(LASTING))
     assert done.returncode == -signal.SIGKILL
     assert done.stderr in ("", "ready\n")
+
+
+@posix
+def test_a_command_that_fails_leaves_nothing_behind(endless, script, tmp_path):
+    """Its child would write into the pipe, much later."""
+    os.mkfifo(tmp_path / "pipe")
+    pipe = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    code = (
+        f"import subprocess; pipe = open({str(tmp_path / 'pipe')!r}, 'w')\n"
+        "subprocess.Popen(['sh', '-c', 'sleep 30; echo outlived'], stdout=pipe)\n"
+        "raise SystemExit(3)"
+    )
+    Runner(endless, script(code)).run(1, quiet)
+    os.set_blocking(pipe, True)
+    assert os.read(pipe, 100) == b""
+    os.close(pipe)
+    assert [each.reason for each in endless.failures()] == ["ended with code 3"]
 
 
 @posix
@@ -363,11 +381,20 @@ def test_what_starts_commands_does_not_hear_signals(endless, script):
 
 
 @posix
-def test_it_ends_if_what_starts_commands_is_killed(endless, script):
-    code = "import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(30)"
+def test_it_ends_if_what_starts_commands_is_killed(endless, script, tmp_path):
+    """And the command ends with it: nobody holds its end of the pipe any more."""
+    os.mkfifo(tmp_path / "pipe")
+    pipe = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    code = (
+        f"import os, signal, time; pipe = open({str(tmp_path / 'pipe')!r}, 'w')\n"
+        "os.kill(os.getppid(), signal.SIGKILL); time.sleep(30); pipe.write('outlived')"
+    )
     with pytest.raises(FurthestError, match="the process that starts commands has been killed"):
         Runner(endless, script(code)).run(None, quiet)
     assert endless.failures()[0].reason == "ended with code -9"
+    os.set_blocking(pipe, True)
+    assert os.read(pipe, 100) == b""
+    os.close(pipe)
 
 
 def test_where_no_command_can_be_watched_none_is_started(endless, monkeypatch):

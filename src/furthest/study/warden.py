@@ -171,13 +171,13 @@ class _Service:
             head, files, _, _ = socket.recv_fds(self._requests, DIGITS, 2)
             body = self._bodies.read(int(head)) if head else b""
         except ConnectionError:  # killed before it had read the last answer
-            head, body = b"", b""
-        if not head or len(body) < int(head):
+            head = b""
+        if not head:
             self._selector.unregister(self._requests)
             return
         try:
             answer = [self._start(files, *json.loads(body)), ""]
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError) as error:  # half a request is no JSON
             answer = [0, str(error)]
         with suppress(OSError):
             self._requests.sendall(json.dumps(answer).encode() + b"\n")
@@ -206,10 +206,16 @@ class _Service:
         return self._children[line].pid
 
     def _reap(self) -> None:
-        """Tell whoever waits how a command has ended."""
+        """Tell whoever waits how a command has ended.
+
+        One that failed may have left something behind: perhaps because nobody was there any more
+        to read what it printed. (Its number is not free as long as that lives.)
+        """
         for line, child in list(self._children.items()):
             if child.poll() is not None:
                 del self._children[line]
+                if child.returncode != 0:
+                    _kill(child.pid)
                 with suppress(OSError):
                     line.sendall(b"%d" % child.returncode)
                 self._hang_up(line)
