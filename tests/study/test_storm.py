@@ -10,13 +10,14 @@ import pytest
 
 import furthest as ft
 from furthest.study.certificate import verify
+from study.storm import HARMS
 
 STORM = Path(__file__).parent / "storm.py"
 
 
-def storm(url, folder, kills):
+def storm(kind, url, folder, kills):
     done = subprocess.run(
-        [sys.executable, STORM, url, folder, str(kills), "4"],
+        [sys.executable, STORM, kind, url, folder, str(kills), "4"],
         capture_output=True,
         text=True,
         check=False,
@@ -25,12 +26,11 @@ def storm(url, folder, kills):
     return json.loads(done.stdout)
 
 
-def check(url, folder, kills):
-    found = storm(url, folder, kills)
+def check(kind, url, folder, kills):
+    found = storm(kind, url, folder, kills)
     assert found["acknowledged"] > kills
     assert found["results"] >= found["acknowledged"]
-    for harm in ("lost", "doubled", "wrong", "gaps"):
-        assert not found[harm], found
+    assert not any(found[harm] for harm in HARMS), found
     study = ft.Study.load("storm", url)
     again = [verify("storm", study.events()) for _ in range(2)]
     assert again[0] == again[1]
@@ -42,12 +42,19 @@ def check(url, folder, kills):
     study.tell(trial.id, 0.5)
     assert study.status().measurements == found["results"] + 1
     study.close()
+    return found
 
 
 def test_a_few_kills(url, tmp_path):
-    check(url, tmp_path, 25)
+    check("workers", url, tmp_path, 25)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="orphans are sought in /proc")
+def test_a_few_kills_of_runners(url, tmp_path):
+    """No command outlives its runner, nor any child of a command."""
+    assert check("runners", url, tmp_path, 25)["caught"] > 0
 
 
 @pytest.mark.slow
 def test_a_storm_of_kills(url, tmp_path):
-    check(url, tmp_path, 250)
+    check("workers", url, tmp_path, 250)

@@ -17,6 +17,8 @@ from study.problems import ENDLESS, TWO
 
 PYTHON = sys.executable
 
+posix = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals are POSIX")
+
 
 @pytest.fixture
 def script(tmp_path):
@@ -250,7 +252,7 @@ def test_output_without_end_and_pipes_without_end(endless, script):
     assert [each.value for each in endless.history()] == [2.5]
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals are POSIX")
+@posix
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_signal_leaves_nothing_behind(name, sqlite_url, script, tmp_path):
     """No trial stays pending and no command alive."""
@@ -276,3 +278,127 @@ def test_a_signal_leaves_nothing_behind(name, sqlite_url, script, tmp_path):
     for path in tmp_path.glob("pid-*"):
         with pytest.raises(ProcessLookupError):
             os.kill(int(path.name.removeprefix("pid-")), 0)
+
+
+# A child that would outlive everybody: it says so, to whoever reads its standard error. That ends
+# when the last process that has it has ended.
+LASTING = """
+import subprocess, sys
+print("ready", file=sys.stderr, flush=True)
+subprocess.run([sys.executable, "-c", "import sys, time; time.sleep(30); sys.exit('outlived')"])
+"""
+
+
+@posix
+def test_no_command_outlives_a_run_that_is_killed(sqlite_url, script):
+    """Even if all processes of its group are."""
+    ft.Study.create("a", ENDLESS, 0.1, sqlite_url).close()
+    words = [PYTHON, "-m", "furthest", "study", "run", "a", "--exec", script(LASTING)]
+    with subprocess.Popen(
+        [*words, "--jobs", "2", "--storage", sqlite_url],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as child:
+        for _ in range(2):
+            assert "ready\n" in iter(child.stderr.readline, "")
+        os.killpg(child.pid, signal.SIGKILL)
+        assert child.stderr.read() == ""
+
+
+@posix
+@pytest.mark.parametrize(
+    "start",
+    [
+        "socket.send_fds(warden._requests, [b'        1000'], [line.fileno(), 1]); end()",
+        "warden._answers = Killed(); warden.start(command, dict(os.environ))",
+    ],
+    ids=["before the request is complete", "before the answer is read"],
+)
+def test_no_command_is_left_of_who_was_killed_while_starting_it(start, script, python):
+    code = (
+        "import os, shlex, signal, socket, sys\n"
+        "from furthest.study.warden import Warden\n"
+        "def end(): os.kill(os.getpid(), signal.SIGKILL)\n"
+        "class Killed:\n"
+        "    def readline(self): warden._requests.recv(1, socket.MSG_PEEK); end()\n"
+        "warden, (line, theirs) = Warden(), socket.socketpair()\n"
+        "command = shlex.split(sys.argv[1])\n"
+    )
+    done = python("-c", code + start, script(LASTING))
+    assert done.returncode == -signal.SIGKILL
+    assert done.stderr in ("", "ready\n")
+
+
+@posix
+def test_a_command_that_fails_leaves_nothing_behind(endless, script, tmp_path):
+    """Its child would write into the pipe, much later."""
+    os.mkfifo(tmp_path / "pipe")
+    pipe = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    code = (
+        f"import subprocess; pipe = open({str(tmp_path / 'pipe')!r}, 'w')\n"
+        "subprocess.Popen(['sh', '-c', 'sleep 30; echo outlived'], stdout=pipe)\n"
+        "raise SystemExit(3)"
+    )
+    Runner(endless, script(code)).run(1, quiet)
+    os.set_blocking(pipe, True)
+    assert os.read(pipe, 100) == b""
+    os.close(pipe)
+    assert [each.reason for each in endless.failures()] == ["ended with code 3"]
+
+
+@posix
+def test_a_command_is_started_as_by_anybody(endless, script, monkeypatch):
+    """Its signals are the usual ones; its environment is handed on to the byte."""
+    monkeypatch.setenv("ODD", "\udcff")
+    code = (
+        "import os, signal\n"
+        "usual = [signal.getsignal(getattr(signal, 'SIG' + s)) for s in ('CHLD', 'HUP', 'TERM')]\n"
+        "assert usual == [signal.SIG_DFL] * 3 and os.environb[b'ODD'] == b'\\xff'\n"
+        "assert os.getsid(0) == os.getpid() and not os.read(0, 1)\n"
+        "print(1.0)"
+    )
+    Runner(endless, script(code)).run(1, quiet)
+    assert [each.value for each in endless.history()] == [1.0]
+
+
+def test_a_command_that_cannot_be(endless):
+    Runner(endless, "a\0b").run(1, quiet)
+    assert [each.reason for each in endless.failures()] == [
+        "could not be started: embedded null byte"
+    ]
+
+
+@posix
+def test_what_starts_commands_does_not_hear_signals(endless, script):
+    code = (
+        "import os, signal\n"
+        "for s in ('INT', 'TERM', 'HUP'): os.kill(os.getppid(), getattr(signal, 'SIG' + s))\n"
+        "print(1.0)"
+    )
+    Runner(endless, script(code), jobs=2).run(4, quiet)
+    assert [each.value for each in endless.history()] == [1.0] * 4
+
+
+@posix
+def test_it_ends_if_what_starts_commands_is_killed(endless, script, tmp_path):
+    """And the command ends with it: nobody holds its end of the pipe any more."""
+    os.mkfifo(tmp_path / "pipe")
+    pipe = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    code = (
+        f"import os, signal, time; pipe = open({str(tmp_path / 'pipe')!r}, 'w')\n"
+        "os.kill(os.getppid(), signal.SIGKILL); time.sleep(30); pipe.write('outlived')"
+    )
+    with pytest.raises(FurthestError, match="the process that starts commands has been killed"):
+        Runner(endless, script(code)).run(None, quiet)
+    assert endless.failures()[0].reason == "ended with code -9"
+    os.set_blocking(pipe, True)
+    assert os.read(pipe, 100) == b""
+    os.close(pipe)
+
+
+def test_where_no_command_can_be_watched_none_is_started(endless, monkeypatch):
+    monkeypatch.delattr("socket.send_fds")
+    with pytest.raises(OSError, match="Linux"):
+        Runner(endless, "echo").run(1, quiet)
+    assert endless.pending() == []

@@ -8,7 +8,6 @@ import math
 import os
 import shlex
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +26,7 @@ from furthest.errors import (
 from furthest.numerals import number
 from furthest.study.records import Trial
 from furthest.study.study import Study
+from furthest.study.warden import Warden
 
 # So many failures in a row are no accident.
 FAILURES_IN_A_ROW = 10
@@ -41,8 +41,8 @@ INTERRUPTED = "interrupted by the user"
 # Bytes at the end of a command's output that are looked at.
 MOST_OUTPUT = 65_536
 
-# Seconds between two looks at whether a command has ended or is no longer wanted, and to wait for
-# the rest of its output when it has.
+# Seconds between two looks at whether a command is no longer wanted, and to wait for the rest of
+# its output when it has ended.
 GLANCE = 0.05
 GRACE = 1.0
 
@@ -62,7 +62,8 @@ class Runner:
     """Runs a command for every trial, several at a time.
 
     What was measured is kept: a storage in trouble is given time, and what it does not take in the
-    end goes to the file `rescue`, which `furthest study tell NAME --csv FILE` reads.
+    end goes to the file `rescue`, which `furthest study tell NAME --csv FILE` reads. No command
+    outlives the run, however that ends: see `warden`.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class Runner:
         """
         done, running = 0, dict[Future[Reading], Trial]()
         trouble: StorageError | None = None
-        with _signals_interrupt(), ThreadPoolExecutor(self._jobs) as pool:
+        with _signals_interrupt(), Warden() as warden, ThreadPoolExecutor(self._jobs) as pool:
             try:
                 wanted = math.inf if limit is None else limit
                 while True:
@@ -107,7 +108,7 @@ class Runner:
                         # What runs is worth waiting for.
                         trials, trouble = [], error
                     for trial in trials:
-                        running[pool.submit(self._measure, trial)] = trial
+                        running[pool.submit(self._measure, warden, trial)] = trial
                     if not running:
                         break
                     finished, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -185,37 +186,31 @@ class Runner:
             )
         return "; ".join(parts)
 
-    def _measure(self, trial: Trial) -> Reading:
+    def _measure(self, warden: Warden, trial: Trial) -> Reading:
         """Run the command, again if it fails."""
         reading = Reading(None, NOT_NEEDED)
         for _ in range(self._retries + 1):
             if self._halted:
                 break
-            reading = self._run_command(trial)
+            reading = self._run_command(warden, trial)
             if reading.value is not None:
                 break
         return Reading(None, self._halted) if self._halted and reading.value is None else reading
 
-    def _run_command(self, trial: Trial) -> Reading:
+    def _run_command(self, warden: Warden, trial: Trial) -> Reading:
+        environment = os.environ | _environment(self._study.name, trial)
         try:
-            child = subprocess.Popen(  # noqa: S603
-                _filled(self._words, trial),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                env=os.environ | _environment(self._study.name, trial),
-                start_new_session=True,  # so that its children can be stopped with it
-            )
+            command = warden.start(_filled(self._words, trial), environment)
         except OSError as error:
             return Reading(None, f"could not be started: {error}")
-        tail = _Tail(child)
+        tail = _Tail(command.output)
         deadline = math.inf if self._timeout is None else time.monotonic() + self._timeout
-        while child.poll() is None:
+        while (code := command.wait(GLANCE)) is None:
             if self._halted or time.monotonic() > deadline:
-                _kill(child)
+                command.stop()
                 return Reading(None, self._halted or f"took longer than {self._timeout:g} s")
-            tail.wait(child)
-        if child.returncode != 0:
-            return Reading(None, f"ended with code {child.returncode}")
+        if code != 0:
+            return Reading(None, f"ended with code {code}")
         return _number(tail.read())
 
     def _halt(self, reason: str) -> None:
@@ -230,25 +225,16 @@ class _Tail:
     when it has ended: they are not waited for.
     """
 
-    def __init__(self, child: "subprocess.Popen[bytes]") -> None:
-        self._pipe = child.stdout
+    def __init__(self, output: int) -> None:
+        self._output = output
         self._end = b""
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
 
     def _follow(self) -> None:
-        if self._pipe is None:
-            return
-        with self._pipe, suppress(OSError, ValueError):
-            while piece := os.read(self._pipe.fileno(), MOST_OUTPUT):
-                self._end = (self._end + piece)[-MOST_OUTPUT:]
-
-    def wait(self, child: "subprocess.Popen[bytes]") -> None:
-        """For a moment, or until the command has ended: mostly that is when its pipe closes."""
-        self._thread.join(GLANCE)
-        if not self._thread.is_alive():
-            with suppress(subprocess.TimeoutExpired):
-                child.wait(GLANCE)
+        while piece := os.read(self._output, MOST_OUTPUT):
+            self._end = (self._end + piece)[-MOST_OUTPUT:]
+        os.close(self._output)
 
     def read(self) -> bytes:
         """What has come by now."""
@@ -330,10 +316,3 @@ def _number(out: bytes) -> Reading:
     if not math.isfinite(value):
         return Reading(None, f"printed {last!r}, not a finite number")
     return Reading(value)
-
-
-def _kill(child: "subprocess.Popen[bytes]") -> None:
-    """The command, and whatever it has started."""
-    with suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
