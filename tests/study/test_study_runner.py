@@ -12,7 +12,7 @@ import furthest as ft
 from furthest.cli import main
 from furthest.errors import FurthestError, InputError, StorageError
 from furthest.study.records import Trial
-from furthest.study.runner import Runner, _filled
+from furthest.study.runner import GONE, Runner, _filled
 from study.problems import ENDLESS, TWO
 
 PYTHON = sys.executable
@@ -181,21 +181,24 @@ def test_a_storage_in_trouble_is_given_time(endless, script, monkeypatch):
     assert [each.value for each in endless.history()] == [2.0]
 
 
-def in_trouble(monkeypatch, study, verb):
+def in_trouble(monkeypatch, study, verb, error=StorageError):
     """From now on the storage does not do it."""
 
     def never(*_, **__):
-        raise StorageError("gone")
+        raise error("gone")
 
     monkeypatch.setattr(study, verb, never)
     monkeypatch.setattr("furthest.study.runner.PAUSES", (0.0,))
 
 
-def test_what_could_not_be_stored_is_rescued(endless, script, monkeypatch, tmp_path, sqlite_url):
+@pytest.mark.parametrize("error", GONE)
+def test_what_could_not_be_stored_is_rescued(
+    error, endless, script, monkeypatch, tmp_path, sqlite_url
+):
     """And told later from the file, by anybody."""
     rescue = tmp_path / "rescue.csv"
     with monkeypatch.context() as patch:
-        in_trouble(patch, endless, "tell")
+        in_trouble(patch, endless, "tell", error)
         runner = Runner(endless, script("import sys; print(0.1 + int(sys.argv[1]))"), rescue=rescue)
         with pytest.raises(StorageError, match=r"3 results could not be stored and are in .*--csv"):
             runner.run(3, quiet)
@@ -210,6 +213,18 @@ def test_what_could_not_be_stored_is_rescued(endless, script, monkeypatch, tmp_p
             main()
         assert not end.value.code
     assert [each.value for each in endless.history()] == [0.1, 1.1, 2.1]
+
+
+def test_an_interruption_says_what_was_rescued(endless, script, monkeypatch, tmp_path):
+    rescue = tmp_path / "rescue.csv"
+    in_trouble(monkeypatch, endless, "tell")
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with pytest.raises(StorageError, match="interrupted by the user; 1 results could not be"):
+        Runner(endless, script("print(1.5)"), rescue=rescue).run(None, interrupted)
+    assert rescue.read_text().endswith(",1.5\n")
 
 
 def test_what_runs_is_waited_for_when_nothing_can_be_asked(endless, script, monkeypatch, tmp_path):

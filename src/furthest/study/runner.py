@@ -21,7 +21,9 @@ from furthest.errors import (
     InputError,
     StoppedError,
     StorageError,
+    UnknownStudyError,
     ValueRefusedError,
+    VerificationError,
 )
 from furthest.numerals import number
 from furthest.study.records import Trial
@@ -47,6 +49,9 @@ GLANCE = 0.05
 GRACE = 1.0
 
 SIGNALS = ("SIGTERM", "SIGHUP")
+
+# The study cannot be reached, was deleted, or is no longer what it was.
+GONE = (StorageError, UnknownStudyError, VerificationError)
 
 T = TypeVar("T")
 
@@ -96,7 +101,7 @@ class Runner:
         `report` is called after every trial.
         """
         done, running = 0, dict[Future[Reading], Trial]()
-        trouble: StorageError | None = None
+        trouble: FurthestError | None = None
         with _signals_interrupt(), Warden() as warden, ThreadPoolExecutor(self._jobs) as pool:
             try:
                 wanted = math.inf if limit is None else limit
@@ -104,7 +109,7 @@ class Runner:
                     free = min(self._jobs, wanted - done) - len(running)
                     try:
                         trials = [] if trouble else self._ask(int(free))
-                    except StorageError as error:
+                    except GONE as error:
                         # What runs is worth waiting for.
                         trials, trouble = [], error
                     for trial in trials:
@@ -121,6 +126,8 @@ class Runner:
                 self._halt(_reason(error))
                 for future, trial in running.items():
                     self._leave(trial, future.result())
+                if self._rescued:
+                    raise StorageError(f"{self._halted}; {self._rescue_words(None)}") from error
                 raise
         if trouble or self._rescued:
             raise StorageError(self._rescue_words(trouble))
@@ -149,7 +156,7 @@ class Runner:
             reading = self._tell(trial, reading.value)
         if reading.value is None:
             # If even that cannot be stored, the lease ends the trial.
-            with suppress(StorageError):
+            with suppress(*GONE):
                 _patiently(lambda: self._study.fail(trial, reading.reason))
         failed = reading.value is None and not self._halted
         self._in_a_row = self._in_a_row + 1 if failed else 0
@@ -165,7 +172,7 @@ class Runner:
             _patiently(lambda: self._study.tell(trial, value))
         except ValueRefusedError as error:
             return Reading(None, f"was refused: {error}")
-        except StorageError:
+        except GONE:
             self._keep(trial, value)
         return Reading(value)
 
@@ -177,7 +184,7 @@ class Runner:
             os.fsync(file.fileno())
         self._rescued += 1
 
-    def _rescue_words(self, trouble: StorageError | None) -> str:
+    def _rescue_words(self, trouble: FurthestError | None) -> str:
         parts = [] if trouble is None else [f"no more trials could be asked for: {trouble}"]
         if self._rescued:
             parts.append(
