@@ -200,7 +200,7 @@ def test_what_could_not_be_stored_is_rescued(
     with monkeypatch.context() as patch:
         in_trouble(patch, endless, "tell", error)
         runner = Runner(endless, script("import sys; print(0.1 + int(sys.argv[1]))"), rescue=rescue)
-        with pytest.raises(StorageError, match=r"3 results could not be stored and are in .*--csv"):
+        with pytest.raises(StorageError, match=r"3 results could not be stored, only in .*--csv"):
             runner.run(3, quiet)
     assert endless.history() == []
     monkeypatch.setattr(
@@ -222,7 +222,7 @@ def test_an_interruption_says_what_was_rescued(endless, script, monkeypatch, tmp
     def interrupted():
         raise KeyboardInterrupt
 
-    with pytest.raises(StorageError, match="interrupted by the user; 1 results could not be"):
+    with pytest.raises(StorageError, match="interrupted by the user; 1 result could not be"):
         Runner(endless, script("print(1.5)"), rescue=rescue).run(None, interrupted)
     assert rescue.read_text().endswith(",1.5\n")
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from furthest.display import count
 from furthest.errors import (
     FurthestError,
     InputError,
@@ -188,8 +189,8 @@ class Runner:
         parts = [] if trouble is None else [f"no more trials could be asked for: {trouble}"]
         if self._rescued:
             parts.append(
-                f"{self._rescued} results could not be stored and are in {self._rescue}: tell them "
-                f"with `furthest study tell {shlex.quote(self._study.name)} --csv {self._rescue}`"
+                f"{count(self._rescued, 'result')} could not be stored, only in {self._rescue}: "
+                f"tell with `furthest study tell {shlex.quote(self._study.name)} --csv {self._rescue}`"
             )
         return "; ".join(parts)
 
