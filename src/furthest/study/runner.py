@@ -190,7 +190,8 @@ class Runner:
         if self._rescued:
             parts.append(
                 f"{count(self._rescued, 'result')} could not be stored, only in {self._rescue}: "
-                f"tell with `furthest study tell {shlex.quote(self._study.name)} --csv {self._rescue}`"
+                f"tell with `furthest study tell {shlex.quote(self._study.name)} "
+                f"--csv {self._rescue}`"
             )
         return "; ".join(parts)
 
