@@ -338,8 +338,9 @@ ENDING = [
 class _SignalsWait:
     """Python's handlers of `ENDING` are called after this block.
 
-    At once while the kernel is compiled, which takes long, and for who sends a signal twice. Speaks
-    to `_signal`: `signal` makes enums of all handlers, which would take longer than a short run.
+    Nothing would be gained by calling them inside: compiled code goes on to its end. But while the
+    kernel is being compiled, which takes long, they are. Speaks to `_signal`: `signal` makes enums
+    of all handlers, which costs as much as many rounds.
     """
 
     __slots__ = ("_handlers", "_kernel", "_over", "_waiting")
@@ -368,7 +369,7 @@ class _SignalsWait:
                 self._handlers[number](number, None)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self._over or number in self._waiting or self._kernel.is_compiling:
+        if self._over or self._kernel.is_compiling:
             self._handlers[number](number, frame)
         else:
             self._waiting.append(number)
