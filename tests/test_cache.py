@@ -299,8 +299,7 @@ def test_a_full_disk_is_told_of_once(cached, monkeypatch, tmp_path, room):
     with monkeypatch.context() as full:
         full.setattr(os, "replace", replace_while_there_is_room)
         with pytest.warns(jit.CacheWarning) as told:
-            assert cached(1, 1.0) == 0
-            assert cached(1, 1.0) == 0
+            assert [cached(1, 1.0), cached(1, 1.0)] == [0, 0]
     [warning] = told
     words = str(warning.message)
     assert words.startswith("compiled code cannot be stored (No space left on device: ")
@@ -388,6 +387,23 @@ def test_where_nothing_can_be_written_it_runs_with_one_warning(nowhere, python):
     assert outcome(process) == [2, 5.0]
     assert process.stderr.count("CacheWarning: compiled code cannot be stored") == 1
     assert str(nowhere / "kernels" / "__pycache__") in process.stderr
+
+
+SPAWNED = """
+if __name__ == "__main__":
+    from furthest import workers
+    workers.sys.platform = "elsewhere"  # where workers are not forked
+    work()
+    assert list(workers.spread(work, [(), ()], 2)) == [None, None]
+"""
+
+
+def test_workers_do_not_say_it_again(nowhere, python, tmp_path):
+    (tmp_path / "script.py").write_text(DOT + SPAWNED)
+    process = python("script.py")
+    assert process.returncode == 0, process.stderr
+    assert process.stdout == "[2, 5.0]\n" * 3
+    assert process.stderr.count("CacheWarning: ") == 1
 
 
 def test_the_command_line_says_it_in_a_sentence(nowhere, python):

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from typing import Any, TypeVar
 
+from furthest.kernels import jit
+
 T = TypeVar("T")
 
 
@@ -58,8 +60,10 @@ def _stop(pool: ProcessPoolExecutor) -> None:
 def _begin(parent: int) -> None:
     """Ctrl-C reaches all processes of a terminal: the parent alone handles it.
 
-    The parent says who it is: a worker that asks may already have another one.
+    The parent says who it is: a worker that asks may already have another one. What cannot be
+    stored on disk, it has told before.
     """
+    warnings.simplefilter("ignore", jit.CacheWarning)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
 
