@@ -1,6 +1,9 @@
 """The disk cache: a second process compiles nothing, an edit is always noticed."""
 
+import errno
 import json
+import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -10,9 +13,13 @@ from enum import IntEnum
 from importlib import import_module
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
+from numba.core import caching
 
 import furthest
+from furthest.kernels import jit
 from furthest.kernels.jit import compiled_sources, source_digest
 
 PACKAGE = Path(furthest.__file__).parent
@@ -177,6 +184,253 @@ def test_processes_that_compile_together_lose_nothing(own_cache):
     last = begin()
     assert last.stdout.readline() == "ready\n"
     assert ended(last, range(64)) == 0
+
+
+def one_more(x):
+    return x + 1
+
+
+@pytest.fixture
+def cached(tmp_path, monkeypatch):
+    """Compile `one_more` with the package's cache, each time as if in a new process.
+
+    Returns how often it was found in the cache.
+    """
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(jit, "_warned", [])
+
+    def call(*arguments):
+        dispatcher = numba.njit(one_more)
+        dispatcher._cache = jit._PackageCache(one_more)
+        for argument in arguments:
+            assert dispatcher(argument) == argument + 1
+        return sum(dispatcher.stats.cache_hits.values())
+
+    return call
+
+
+def stored(folder, suffix):
+    [path] = folder.rglob(f"*.{suffix}")
+    return path
+
+
+DAMAGES = {
+    "truncated": lambda content: content[: len(content) // 2],
+    "shorter by a byte": lambda content: content[:-1],
+    "longer by a byte": lambda content: content + b".",
+    "empty": lambda content: b"",
+    "random": lambda content: np.random.default_rng(1).bytes(len(content)),
+    "something else": lambda content: pickle.dumps((numba.__version__, {"garbage": 1})),
+    "unsealed": lambda content: content[jit.SEAL :],
+}
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_damaged_is_compiled_again_and_replaced(cached, tmp_path, suffix, damage):
+    assert cached(1) == 0
+    assert cached(1) == 1
+    path = stored(tmp_path, suffix)
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    assert cached(1) == 0
+    assert cached(1) == 1
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_what_is_missing_is_compiled_again(cached, tmp_path, suffix):
+    assert cached(1) == 0
+    stored(tmp_path, suffix).unlink()
+    assert cached(1) == 0
+    assert cached(1) == 1
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_a_flipped_bit_anywhere_is_noticed(cached, tmp_path, suffix):
+    cached(1)
+    path = stored(tmp_path, suffix)
+    files = jit._PackageCache(one_more)._cache_file
+    [key] = files._load_index()
+    assert files.load(key) is not None
+    content = path.read_bytes()
+    # Every byte of the index; of the code, the seal and a share of the rest.
+    for place in sorted({*range(100), *range(0, len(content), 1 if suffix == "nbi" else 7)}):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        assert files.load(key) is None, place
+    path.write_bytes(content)
+    assert files.load(key) is not None
+
+
+def test_code_for_other_types_is_never_taken(cached, tmp_path):
+    """An index may name a file that was never written: an older one of that name is there."""
+    cached(1, 1.0)
+    assert cached(1, 1.0) == 2
+    one, two = sorted(tmp_path.rglob("*.nbc"))
+    two.write_bytes(one.read_bytes())
+    assert cached(1, 1.0) == 1
+    assert cached(1, 1.0) == 2
+
+
+def test_code_of_older_sources_is_never_taken(cached, monkeypatch):
+    with monkeypatch.context() as before:
+        before.setattr(jit, "DIGEST", "an older one")
+        cached(1)
+        old = jit._PackageCache(one_more)._cache_file
+        [key] = old._load_index()
+    new = jit._PackageCache(one_more)._cache_file
+    assert new.load(key) is None
+    # The index is written, and then the process is killed.
+    new._save_index({key: old._load_index()[key]})
+    assert new.load(key) is None
+
+
+@pytest.mark.parametrize("room", [0, 1])
+def test_a_full_disk_is_told_of_once(cached, monkeypatch, tmp_path, room):
+    """The disk is full at once, or when the index is written but the code is not."""
+    replace, written = os.replace, []
+
+    def replace_while_there_is_room(*paths):
+        if len(written) == room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(paths)
+        replace(*paths)
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "replace", replace_while_there_is_room)
+        with pytest.warns(jit.CacheWarning) as told:
+            assert [cached(1, 1.0), cached(1, 1.0)] == [0, 0]
+    [warning] = told
+    words = str(warning.message)
+    assert words.startswith("compiled code cannot be stored (No space left on device: ")
+    assert str(tmp_path) in words
+    assert "set NUMBA_CACHE_DIR to a folder with room" in words
+    # What was left behind, if anything, harms nobody.
+    assert cached(1, 1.0) == 0
+    assert cached(1, 1.0) == 2
+    assert not list(tmp_path.rglob("*.tmp.*"))
+
+
+def test_a_folder_in_place_of_a_file_is_told_of(cached, tmp_path):
+    cached(1)
+    path = stored(tmp_path, "nbc")
+    path.unlink()
+    path.mkdir()
+    with pytest.warns(jit.CacheWarning, match="directory"):
+        assert cached(1) == 0
+
+
+def test_without_a_lock_it_works_all_the_same(cached, tmp_path):
+    cached(1)
+    lock = next(tmp_path.rglob("lock"))
+    lock.unlink()
+    lock.mkdir()
+    assert cached(1) == 1
+    assert cached(1.0) == 0
+    assert cached(1, 1.0) == 2
+
+
+def test_without_any_place_it_is_compiled_in_memory(cached, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_LOCATOR_CLASSES", "IPythonCacheLocator")
+    with pytest.warns(jit.CacheWarning, match="unset NUMBA_CACHE_LOCATOR_CLASSES"):
+        assert isinstance(jit._cache_for(one_more), caching.NullCache)
+
+
+def test_without_sources_nothing_is_stored(cached, monkeypatch, tmp_path):
+    """Nobody would notice that it is stale."""
+    monkeypatch.setattr(jit, "DIGEST", source_digest(tmp_path))
+    with pytest.warns(jit.CacheWarning, match="with its sources"):
+        assert isinstance(jit._cache_for(one_more), caching.NullCache)
+
+
+# `dot` is a kernel that is compiled soon.
+DOT = (
+    COUNT_COMPILATIONS
+    + """
+import numpy as np
+def dots():
+    from furthest.kernels.linalg import dot
+    return dot(np.ones(3), np.ones(3)) + dot(np.ones(2, int), np.ones(2))
+def work():
+    total = dots()
+    print(json.dumps([counter.count, total]))
+"""
+)
+HOMELESS = """
+import pwd
+def unknown(number):
+    raise KeyError(number)
+pwd.getpwuid = unknown
+"""
+READ_ONLY = """
+import tempfile
+def refused(*arguments, **options):
+    raise PermissionError(13, "Permission denied")
+tempfile.TemporaryFile = refused
+"""
+
+
+@pytest.fixture
+def nowhere(copy, tmp_path, monkeypatch):
+    """A copy of the package that cannot be written to, and no other place either."""
+    for folder in (copy, *(path for path in copy.rglob("*") if path.is_dir())):
+        (folder / "__pycache__").write_text("")
+    (tmp_path / "file").write_text("")
+    nothing = str(tmp_path / "file" / "nothing")
+    for name in ("NUMBA_CACHE_DIR", "HOME", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, nothing)
+    monkeypatch.setenv("PYTHONPATH", str(copy.parent))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    return copy
+
+
+def test_where_nothing_can_be_written_it_runs_with_one_warning(nowhere, python):
+    process = python("-c", DOT + "work()")
+    assert outcome(process) == [2, 5.0]
+    assert process.stderr.count("CacheWarning: compiled code cannot be stored") == 1
+    assert str(nowhere / "kernels" / "__pycache__") in process.stderr
+
+
+SPAWNED = """
+if __name__ == "__main__":
+    from furthest import workers
+    workers.sys.platform = "elsewhere"  # where workers are not forked
+    work()
+    assert list(workers.spread(dots, [(), ()], 2)) == [5.0, 5.0]
+"""
+
+
+def test_workers_do_not_say_it_again(nowhere, python, tmp_path):
+    (tmp_path / "script.py").write_text(DOT + SPAWNED)
+    process = python("script.py")
+    assert outcome(process) == [2, 5.0]
+    assert process.stderr.count("CacheWarning: ") == 1
+
+
+def test_the_command_line_says_it_in_a_sentence(nowhere, python):
+    command = "import sys\nfrom furthest import cli\ncli.app.command('work')(work)\n"
+    process = python("-c", DOT + command + "sys.argv[1:] = ['work']\ncli.main()")
+    assert outcome(process) == [2, 5.0]
+    [line] = process.stderr.splitlines()
+    assert line.startswith("furthest: compiled code cannot be stored (")
+    assert line.endswith("; set NUMBA_CACHE_DIR to a folder with room that can be written to")
+
+
+def test_what_is_stored_where_nothing_can_be_written_is_used(nowhere, python):
+    for path in nowhere.rglob("__pycache__"):
+        path.unlink()
+    assert outcome(python("-c", DOT + "work()")) == [2, 5.0]
+    process = python("-c", READ_ONLY + DOT + "work()")
+    assert (outcome(process), process.stderr) == ([0, 5.0], "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a table of users")
+def test_without_a_home_no_folder_is_made_here(nowhere, python, tmp_path, monkeypatch):
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name)
+    before = sorted(tmp_path.iterdir())
+    assert outcome(python("-c", HOMELESS + DOT + "work()")) == [2, 5.0]
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_the_stamp_covers_every_source_that_can_be_compiled(copy):

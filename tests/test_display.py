@@ -161,6 +161,7 @@ def results(strategy, runs=5, stopped=True):
         strategy=strategy,
         delta=(0.1, 0.01),
         seed=0,
+        numbers=np.arange(runs),
         stopping_times=np.stack([times, 20 * times]),
         answers=np.zeros((2, runs), int),
         pulls=np.ones((2, runs, 2), int),

@@ -151,7 +151,7 @@ def test_options_do_not_multiply_compilations():
         simulate(instance.problem, instance.truth, strategy, deltas, runs=1)
         loop: Any = prepare(strategy, instance.problem.task, [0.1]).advance
         assert loop is not engine.advance
-        return loop, len(loop.signatures)
+        return loop, len(loop.__wrapped__.signatures)
 
     one = signatures({"text": "hard"}, threshold="paper")
     assert one[1] == 1
@@ -176,11 +176,11 @@ def test_a_live_study_uses_the_loop_of_a_simulation():
     strategy = Strategy("uniform", threshold="paper")
     simulate(problem, [1, 0], strategy, 0.1, runs=1)
     loop: Any = prepare(strategy, problem.task, [0.1]).advance
-    before = len(loop.signatures)
+    before = len(loop.__wrapped__.signatures)
     fold = Fold(Settings(problem, strategy, 0.1, 0, 60.0, "tag"))
     fold.take(np.array([0, 1, 2, 3, 0]), np.ones(5))
     assert fold.suggest([], 3)
-    assert len(loop.signatures) == before == 1
+    assert len(loop.__wrapped__.signatures) == before == 1
     assert fold.advance is loop
 
 

@@ -70,7 +70,17 @@ def test_without_nrt_no_reference_is_counted():
 def test_the_cache_of_one_function(compiled):
     has(caching, "FunctionCache", "py_func")
     has(caching, "IndexDataCacheFile", "cache_path", "filename_base", "source_stamp")
-    has(caching.IndexDataCacheFile, "_load_index")
+    for part in ("load", "_load_index", "_load_data"):
+        has(caching.IndexDataCacheFile, part)
+    has(caching.IndexDataCacheFile, "save", "key", "data")
+    has(caching.IndexDataCacheFile, "_save_index", "overloads")
+    has(caching.IndexDataCacheFile, "_save_data", "name", "data")
+    has(caching.IndexDataCacheFile, "_open_for_write", "filepath")
+    has(caching.IndexDataCacheFile, "_data_path", "name")
+    has(caching.IndexDataCacheFile, "_dump", "obj")
+    has(caching.CompileResultCacheImpl, "_locator_classes")
+    for place in ("UserProvided", "InTree", "UserWide"):
+        has(getattr(caching, f"{place}CacheLocator"), "from_function", "py_func", "py_file")
     has(caching.FunctionCache, "_load_overload", "sig", "target_context")
     has(caching.FunctionCache, "_save_overload", "sig", "data")
     if not isinstance(getattr(numba.njit(lambda: 0), "_cache", None), caching.NullCache):
@@ -78,6 +88,8 @@ def test_the_cache_of_one_function(compiled):
     own = compiled._cache
     for part in ("_cache_path", "_cache_file", "_impl"):
         has(own, part)
+    for part in ("_index_path", "_version", "_source_stamp"):
+        has(own._cache_file, part)
     has(own._impl, "filename_base")
     if own._cache_file._source_stamp != jit.DIGEST:
         pytest.fail(f"the stamp of a cached kernel is not the package's: {USED}")

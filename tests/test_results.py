@@ -22,6 +22,7 @@ def results(levels=None, runs=RUNS):
         strategy=Strategy("uniform"),
         delta=0.1 if levels is None else tuple(0.1**level for level in range(1, levels + 1)),
         seed=3,
+        numbers=np.arange(runs),
         stopping_times=pulls.sum(axis=-1),
         answers=rng.integers(0, ARMS, shape),
         pulls=pulls,
@@ -82,6 +83,9 @@ def test_columns():
     np.testing.assert_array_equal(columns["stopping_time"], found.stopping_times.ravel())
     np.testing.assert_array_equal(columns["pulls_1"], found.pulls[..., 1].ravel())
     np.testing.assert_allclose(columns["delta"], np.repeat([0.1, 0.01], RUNS))
+    numbers = 3 * np.arange(RUNS) + 5
+    columns = replace(found, numbers=numbers).columns()
+    np.testing.assert_array_equal(columns["run"], [*numbers, *numbers])
 
 
 def test_runs_that_did_not_stop_say_which_arms_they_starved():

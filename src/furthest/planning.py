@@ -87,6 +87,7 @@ def plan(
         name: np.concatenate([getattr(study, name) for study in studies], axis=1)
         for name in ("stopping_times", "answers", "pulls", "stopped", "correct")
     }
+    columns["numbers"] = np.arange(len(studies))
     columns["steps"] = sum(study.steps for study in studies)
     columns["seconds"] = sum(study.seconds for study in studies)
     return replace(studies[0], **columns), np.array(prices)

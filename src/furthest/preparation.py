@@ -17,7 +17,7 @@ from furthest.codes import Candidate
 from furthest.engine import Milestones, Run
 from furthest.errors import StrategyError
 from furthest.kernels.evidence import Evidence, no_evidence
-from furthest.kernels.jit import compiled_twin
+from furthest.kernels.jit import compiled_twin, unbroken
 from furthest.kernels.linalg import Vector
 from furthest.kernels.oracle import NoOracle, oracle_for
 from furthest.kernels.schedules import schedule
@@ -134,7 +134,7 @@ def _milestones(task: Task, deltas: Sequence[float]) -> Milestones:
 
 @cache
 def _loop(rule: Any, test: Any) -> Callable[..., int]:
-    return compiled_twin(engine.advance, engine.record, engine.decide)
+    return unbroken(compiled_twin(engine.advance, engine.record, engine.decide))
 
 
 def _own_type(state: Any, part: Any, *functions: Callable[..., Any] | None) -> Any:

@@ -52,6 +52,7 @@ class Results:
     strategy: Strategy
     delta: float | tuple[float, ...]
     seed: int
+    numbers: NDArray[np.int64]  # (runs,) ascending; an interruption may leave gaps
     stopping_times: NDArray[np.int64]  # (runs,) or (levels, runs)
     answers: NDArray[np.int64]  # the same shape
     pulls: NDArray[np.int64]  # one more axis: arms
@@ -60,13 +61,12 @@ class Results:
     steps: int  # measurements simulated
     seconds: float  # wall time, without compiling
     interrupted: bool = False
-    first: int = 0  # number of the first run
     noise: float = 1.0  # standard deviation of the simulated noise, in the rewards' unit
 
     @property
     def runs(self) -> int:
         """Finished runs; fewer than asked for after an interruption."""
-        return int(self.stopping_times.shape[-1])
+        return len(self.numbers)
 
     def __repr__(self) -> str:
         lines = [f"Results({display.count(self.runs, 'run')} of {self._rule}"]
@@ -165,7 +165,7 @@ class Results:
         rows: list[dict[str, NDArray[Any]]] = []
         for delta, index in self._levels():
             row: dict[str, NDArray[Any]] = {
-                "run": np.arange(self.first, self.first + self.runs),
+                "run": self.numbers,
                 "delta": np.full(self.runs, delta),
                 "stopping_time": self._at(self.stopping_times, index),
                 "answer": self._at(self.answers, index),

@@ -87,7 +87,8 @@ def simulate(
     Several δ are served by one trajectory where the sampling rule does not depend on δ. A run that
     has not stopped after `max_rounds` measurements is given up and reported as unstopped: an
     `UnstoppedWarning` says how many there are and which arms they starved. An own rule in plain
-    Python takes about a minute for the default. Ctrl-C returns the runs finished so far.
+    Python takes about a minute for the default. Ctrl-C returns the runs finished so far, and their
+    numbers: of several workers each has got to some number of its own.
 
     On a terminal a bar on standard error shows how far it is, after a second. With `progress`,
     which is called with the number of runs that were just finished, there is none; with `quiet`
@@ -128,7 +129,7 @@ def simulate(
         strategy=strategy,
         delta=levels if several else levels[0],
         seed=seed,
-        first=first,
+        numbers=np.sort(done.numbers),
         stopping_times=arrange(done.times),
         answers=arrange(done.answers),
         pulls=arrange(done.pulls),

@@ -4,6 +4,7 @@ Exit codes: 0 done, 1 the job failed, 2 bad input (one sentence on standard erro
 """
 
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -54,7 +55,9 @@ ClickException: Any = typer.BadParameter.__mro__[2]
 def main() -> None:
     """The entry point of the program."""
     try:
-        code = typer.main.get_command(app)(prog_name="furthest", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            code = typer.main.get_command(app)(prog_name="furthest", standalone_mode=False)
     except ClickException as error:
         message = error.format_message()
         # `furthest` alone prints the help and raises an empty error.
@@ -69,5 +72,22 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"furthest: {one_line(' '.join(message.split()))}", file=sys.stderr)
+    _say(message)
     return code
+
+
+def _say(message: str) -> None:
+    print(f"furthest: {one_line(' '.join(message.split()))}", file=sys.stderr)
+
+
+_show_python_warning = warnings.showwarning
+
+
+def _show_warning(
+    message: Warning | str, category: type[Warning], *where: Any, **more: Any
+) -> None:
+    """The package's own warnings are sentences: where in the code they arose helps nobody."""
+    if category.__module__.startswith("furthest."):
+        _say(str(message))
+    else:
+        _show_python_warning(message, category, *where, **more)

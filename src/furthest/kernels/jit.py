@@ -6,20 +6,36 @@ cached kernel is a digest of all sources that can end up in machine code: any ed
 invalidates the cache. Those are all of this folder, and every source elsewhere that says so itself:
 by importing from this module or, where it only has types and constants for those that do, by
 `__compiled__ = True`.
+
+The cache only saves time: whatever is wrong with it, everything runs. What is damaged is compiled
+again, and where nothing can be stored one `CacheWarning` says so.
 """
 
+import _signal  # type: ignore[import-not-found]
 import hashlib
+import pickle
 import re
+import signal
+import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 from numba.core import cgutils, types
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    InTreeCacheLocator,
+    NullCache,
+    UserProvidedCacheLocator,
+    UserWideCacheLocator,
+)
 from numba.extending import intrinsic
 
 try:
@@ -50,6 +66,7 @@ OPTIONS: dict[str, Any] = {
 }
 
 PACKAGE = Path(__file__).resolve().parent.parent
+SEAL = hashlib.sha256().digest_size
 COMPILED = re.compile(rb"^(from furthest\.kernels\.jit import |__compiled__ = True)", re.MULTILINE)
 
 
@@ -73,24 +90,94 @@ def source_digest(package: Path = PACKAGE) -> str:
 
 
 DIGEST = source_digest()
+SOURCELESS = hashlib.sha256().hexdigest()  # in an archive, or of bytecode alone
 
 
-class _Index(IndexDataCacheFile):
-    """An index that an older version of the package has left may name types that are gone."""
+class CacheWarning(RuntimeWarning):
+    """Compiled code could not be stored: the next process will compile it again."""
+
+
+class _HomeLocator(UserWideCacheLocator):
+    """The user's cache; but without a home, Numba would make a folder called `~` right here."""
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> Any:
+        if not Path(cls(function, file).get_cache_path()).is_absolute():
+            return None
+        return super().from_function(function, file)
+
+
+class _LastLocator(InTreeCacheLocator):
+    """Beside the sources, where none can be written: what is there already can be read."""
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> Any:
+        return cls(function, file)
+
+
+class _Places(CompileResultCacheImpl):
+    """Where the cache of a kernel may be: the first folder that can be written to."""
+
+    _locator_classes = [  # noqa: RUF012
+        *(UserProvidedCacheLocator, InTreeCacheLocator),
+        *(_HomeLocator, _LastLocator),
+    ]
+
+
+class _SealedFiles(IndexDataCacheFile):
+    """Index and code, each behind a digest of its bytes, of Numba's version and of all sources.
+
+    Numba would run whatever it finds. Here a file that is damaged, older or another kernel's is as
+    good as none: its kernel is compiled again and takes its place.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        # The index is written first: after an interruption it may name a file of another key.
+        super().save(key, (key, data))
+
+    def load(self, key: Any) -> Any:
+        found, data = super().load(key) or (None, None)
+        return data if found == key else None
 
     def _load_index(self) -> Any:
+        return self._read(self._index_path) or {}
+
+    def _save_index(self, overloads: Any) -> None:
+        self._write(self._index_path, overloads)
+
+    def _load_data(self, name: str) -> Any:
+        return self._read(self._data_path(name))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)
+
+    def _read(self, path: str) -> Any:
         try:
-            return super()._load_index()
-        except (AttributeError, ImportError):
-            return {}
+            content = memoryview(Path(path).read_bytes())
+        except OSError:
+            return None
+        seal, packed = content[:SEAL], content[SEAL:]
+        return pickle.loads(packed) if seal == self._seal(packed) else None  # noqa: S301
+
+    def _write(self, path: str, content: Any) -> None:
+        packed = self._dump(content)
+        with self._open_for_write(path) as file:
+            file.write(self._seal(packed) + packed)
+
+    def _seal(self, packed: bytes | memoryview) -> bytes:
+        digest = hashlib.sha256(f"{self._version} {self._source_stamp}\0".encode())
+        digest.update(packed)
+        return digest.digest()
 
 
 class _PackageCache(FunctionCache):
     """Numba's disk cache, stamped with all kernel sources instead of one file."""
 
+    _impl_class = _Places
+
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file = _Index(
+        self._cache_file = _SealedFiles(
             cache_path=self._cache_path,
             filename_base=self._impl.filename_base,
             source_stamp=DIGEST,
@@ -103,9 +190,40 @@ class _PackageCache(FunctionCache):
             return super()._load_overload(sig, target_context)
 
     def _save_overload(self, sig: Any, data: Any) -> None:
-        if not _is_foreign(sig):
+        if _is_foreign(sig):
+            return
+        try:
             with _locked(self._cache_path, writing=True):
                 super()._save_overload(sig, data)
+        except OSError as error:
+            reason = f"{error.strerror or error}: {self._cache_path}"
+            _warn_once(reason, "set NUMBA_CACHE_DIR to a folder with room that can be written to")
+
+
+def _cache_for(function: Callable[..., Any]) -> Any:
+    if DIGEST == SOURCELESS:
+        reason = "there are no sources whose edits could be noticed"
+        _warn_once(reason, "install the package in a folder, with its sources")
+        return NullCache()
+    try:
+        return _PackageCache(function)
+    except RuntimeError as error:
+        _warn_once(str(error), "unset NUMBA_CACHE_LOCATOR_CLASSES")
+        return NullCache()
+
+
+_warned: list[str] = []
+
+
+def _warn_once(reason: str, remedy: str) -> None:
+    """Dozens of kernels may be compiled; one warning in a process is enough."""
+    if not _warned:
+        _warned.append(reason)
+        message = (
+            f"compiled code cannot be stored ({reason}): every new process will compile it again, "
+            f"for about half a minute; {remedy}"
+        )
+        warnings.warn(message, CacheWarning, stacklevel=2)
 
 
 @contextmanager
@@ -187,8 +305,74 @@ def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     dispatcher = _njit(**OPTIONS, **options)(function)
     if function.__module__.startswith("furthest.") and not _config.DISABLE_JIT:
         # Numba has no public way to choose the cache of one function.
-        dispatcher._cache = _PackageCache(function)
+        dispatcher._cache = _cache_for(function)
     return cast("Callable[P, R]", dispatcher)
+
+
+def unbroken(compiled: Callable[P, R]) -> Callable[P, R]:
+    """A kernel that takes a Generator: signals wait until its call is over.
+
+    Numba unpacks a Generator with the help of Python, and goes on with a null pointer if a signal
+    handler raises an exception there: the process would crash.
+    """
+    if _config.DISABLE_JIT:
+        return compiled
+
+    @wraps(compiled, updated=())
+    def call(*arguments: P.args, **named: P.kwargs) -> R:
+        # Python handles signals in the main thread alone.
+        if threading.current_thread() is not threading.main_thread():
+            return compiled(*arguments, **named)
+        with _SignalsWait(compiled):
+            return compiled(*arguments, **named)
+
+    return call
+
+
+# They end a run by an exception, Ctrl-C everywhere and the others where a study says so.
+ENDING = [
+    int(getattr(signal, name)) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+
+
+class _SignalsWait:
+    """Python's handlers of `ENDING` are called after this block.
+
+    Nothing would be gained by calling them inside: compiled code goes on to its end. But while the
+    kernel is being compiled, which takes long, they are. Speaks to `_signal`: `signal` makes enums
+    of all handlers, which costs as much as many rounds.
+    """
+
+    __slots__ = ("_handlers", "_kernel", "_over", "_waiting")
+
+    def __init__(self, compiled: Any) -> None:
+        self._kernel = compiled
+        self._handlers: dict[int, Any] = {
+            number: handler
+            for number in ENDING
+            if callable(handler := _signal.getsignal(number))  # else it is not Python's
+        }
+        self._waiting: list[int] = []
+        self._over = False
+
+    def __enter__(self) -> None:
+        for number in self._handlers:
+            _signal.signal(number, self._note)
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        # From here on `_note` is as good as the handler, should another signal break in.
+        self._over = True
+        for number, handler in self._handlers.items():
+            _signal.signal(number, handler)
+        if error is None:
+            for number in self._waiting:
+                self._handlers[number](number, None)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self._over or self._kernel.is_compiling:
+            self._handlers[number](number, frame)
+        else:
+            self._waiting.append(number)
 
 
 class Apart:
