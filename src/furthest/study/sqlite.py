@@ -21,6 +21,9 @@ COUNTED_SINCE = 3
 
 NAME_AND_COMMITS = "SELECT id, commits FROM furthest_schema"
 
+# What SQLite says of a folder in which it cannot create its own files.
+NO_FILES_BESIDE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+
 # Device and number of a file that is there.
 Identity = tuple[int, int] | None
 
@@ -164,7 +167,7 @@ class SqliteStorage(SqlStorage):
         try:
             connection = self._connected("mode=rw" if there else "mode=rwc")
         except sqlite3.OperationalError as error:
-            if write or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN:
+            if write or error.sqlite_errorcode & 0xFF not in NO_FILES_BESIDE:
                 raise
             self._check_may_be_frozen(error)
             self._for_once = True

@@ -458,9 +458,10 @@ class Study:
         with self._turn:
             self._refresh()
             if self._fold.stopped and self._proof is None:
-                # A storage that cannot be written to can still be looked at.
-                with suppress(StorageError), self._writing() as new:
-                    new.extend(self._end_event())
+                if self._end_event():
+                    # A storage that cannot be written to can still be looked at.
+                    with suppress(StorageError), self._writing() as new:
+                        new.extend(self._end_event())
                 self._proof = certificate(self._name, self._ledger, self._fold, self.events())
             return status(self._name, self._ledger, self._fold, time.time(), self._proof)
 
