@@ -10,13 +10,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from problems import TWO, TWO_MU, Lab, run
 
 import furthest as ft
 from furthest.errors import StorageError, StudyError
 from furthest.study.certificate import verify
 from furthest.study.sqlite import SqliteStorage
 from furthest.study.storage import open_storage
+from study.problems import TWO, TWO_MU, Lab, run
 
 DATA = Path(__file__).parent.parent / "data"
 PROBLEM = ft.Problem([[1, 0], [0, 1]], eps=0.2)

@@ -51,13 +51,6 @@ TABLES = (
 MIGRATION_LOCK = 0x667572746865
 
 
-def _execute(
-    cursor: "psycopg.Cursor[Any]", query: str, values: Sequence[Any] = ()
-) -> "psycopg.Cursor[Any]":
-    """With SQLite's placeholders."""
-    return cursor.execute(query.replace("?", "%s").encode(), values)
-
-
 class _Connection(psycopg.Connection[Any]):
     """Gives up a server that says nothing for too long."""
 
@@ -132,7 +125,7 @@ class PostgresStorage(SqlStorage):
                     connection.execute(BEGIN[write])
                     schema = self._schema(connection)
                 with connection.cursor() as cursor:
-                    yield Transaction(partial(_execute, cursor), schema)
+                    yield Transaction(partial(self._execute, cursor), schema)
                 self._turn.check()
                 _commit(connection)
             except BaseException:
@@ -151,6 +144,13 @@ class PostgresStorage(SqlStorage):
         )
         row = transaction.execute(insert, (name,)).fetchone()
         return None if row is None else int(row[0])
+
+    def _execute(
+        self, cursor: psycopg.Cursor[Any], query: str, values: Sequence[Any] = ()
+    ) -> psycopg.Cursor[Any]:
+        """With SQLite's placeholders."""
+        self._turn.check()
+        return cursor.execute(query.replace("?", "%s").encode(), values)
 
     @property
     def is_open(self) -> bool:
@@ -207,7 +207,7 @@ class PostgresStorage(SqlStorage):
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
         # Another process may have been faster; an error leaves all as it was.
         with connection.cursor() as cursor:
-            self.migrate(partial(_execute, cursor), self._schema(connection))
+            self.migrate(partial(self._execute, cursor), self._schema(connection))
         _commit(connection)
 
     def _schema(self, connection: _Connection) -> int:

@@ -3,8 +3,9 @@
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -83,7 +84,7 @@ class SqliteStorage(SqlStorage):
                 if write and schema < SCHEMA_VERSION:
                     self.migrate(connection.execute, schema)
                     schema = SCHEMA_VERSION
-                yield Transaction(connection.execute, schema)
+                yield Transaction(partial(self._execute, connection), schema)
                 self._turn.check()
                 if connection.total_changes > before:
                     written = _count(connection)
@@ -115,6 +116,12 @@ class SqliteStorage(SqlStorage):
         super().migrate(execute, version)
         if version < COUNTED_SINCE:
             execute("ALTER TABLE furthest_schema ADD COLUMN commits INTEGER NOT NULL DEFAULT 0")
+
+    def _execute(
+        self, connection: sqlite3.Connection, query: str, values: Sequence[Any] = ()
+    ) -> sqlite3.Cursor:
+        self._turn.check()
+        return connection.execute(query, values)
 
     @property
     def is_open(self) -> bool:
