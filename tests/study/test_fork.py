@@ -123,6 +123,8 @@ def test_a_process_of_multiprocessing(study):
     own = multiprocessing.get_context("fork").Process(target=study.add, args=(0, 0.25))
     with another_thread(lambda: study.add(1, 0.5)):
         own.start()
+        own.join(HANGS)
+        own.kill()
         own.join()
     assert own.exitcode == 0
     assert [each.value for each in study.history()].count(0.25) == 1

@@ -20,7 +20,8 @@ LOCK_SECONDS = 30.0
 # From this version of the schema on commits are counted.
 COUNTED_SINCE = 3
 
-NAME_AND_COMMITS = "SELECT id, commits FROM furthest_schema"
+STATE = "SELECT version, id, commits FROM furthest_schema"
+COUNT = "UPDATE furthest_schema SET commits = ?"
 
 # What SQLite says of a folder in which it cannot create its own files.
 NO_FILES_BESIDE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
@@ -67,6 +68,7 @@ class SqliteStorage(SqlStorage):
         self._known_log: Identity = None
         self._for_writing = False
         self._for_once = False
+        self._counted = False
 
     @contextmanager
     def transaction(self, *, write: bool) -> Iterator[Transaction]:
@@ -80,14 +82,15 @@ class SqliteStorage(SqlStorage):
             connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             before, written = connection.total_changes, None
             try:
-                schema = self._state(connection, note).schema
-                if write and schema < SCHEMA_VERSION:
-                    self.migrate(connection.execute, schema)
-                    schema = SCHEMA_VERSION
-                yield Transaction(partial(self._execute, connection), schema)
+                state = self._state(connection, note)
+                if write and state.schema < SCHEMA_VERSION:
+                    self.migrate(connection.execute, state.schema)
+                    state = self._found(connection)
+                yield Transaction(partial(self._execute, connection), state.schema)
                 self._turn.check()
                 if connection.total_changes > before:
-                    written = _count(connection)
+                    written = Note(state.name, state.commits + 1)
+                    connection.execute(COUNT, (written.commits,))
                 connection.execute("COMMIT")
             except BaseException:
                 if not self._turn.lost:
@@ -170,7 +173,7 @@ class SqliteStorage(SqlStorage):
         if not there:
             self._witness.forget()
         self._check_not_inherited()
-        self._for_writing = self._for_once = False
+        self._for_writing = self._for_once = self._counted = False
         try:
             connection = self._connected("mode=rw" if there else "mode=rwc")
         except sqlite3.OperationalError as error:
@@ -267,14 +270,18 @@ class SqliteStorage(SqlStorage):
         )
 
     def _found(self, connection: sqlite3.Connection) -> _State:
-        tables = "SELECT name FROM sqlite_master WHERE name = 'furthest_schema'"
-        if connection.execute(tables).fetchone() is None:
-            return _State()
-        schema = int(connection.execute("SELECT version FROM furthest_schema").fetchone()[0])
-        self.check_schema(schema)
-        if schema < COUNTED_SINCE:
-            return _State(schema)
-        return _State(schema, *connection.execute(NAME_AND_COMMITS).fetchone())
+        if not self._counted:
+            tables = "SELECT name FROM sqlite_master WHERE name = 'furthest_schema'"
+            if connection.execute(tables).fetchone() is None:
+                return _State()
+            schema = int(connection.execute("SELECT version FROM furthest_schema").fetchone()[0])
+            self.check_schema(schema)
+            if schema < COUNTED_SINCE:
+                return _State(schema)
+            self._counted = True
+        state = _State(*connection.execute(STATE).fetchone())
+        self.check_schema(state.schema)
+        return state
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -295,12 +302,6 @@ def _identity(path: Path) -> Identity:
     except FileNotFoundError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _count(connection: sqlite3.Connection) -> Note:
-    """Count a commit, within it."""
-    connection.execute("UPDATE furthest_schema SET commits = commits + 1")
-    return Note(*connection.execute(NAME_AND_COMMITS).fetchone())
 
 
 def _nothing(query: str, *_values: object) -> NoReturn:

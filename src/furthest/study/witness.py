@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
+# Of a note, in bytes.
+LONGEST = 200
+
 
 class Note(NamedTuple):
     """A database, and how many commits it has acknowledged."""
@@ -31,7 +34,11 @@ class Witness:
     def read(self) -> Note | None:
         """What it says, if it can be read and is not half-written."""
         try:
-            text, _, check = self.path.read_bytes().rpartition(b" ")
+            file = os.open(self.path, os.O_RDONLY)
+            try:
+                text, _, check = os.read(file, LONGEST).rpartition(b" ")
+            finally:
+                os.close(file)
             database, commits = text.decode().split(" ")
             return Note(database, int(commits)) if _check(text) == check else None
         except (OSError, ValueError):
