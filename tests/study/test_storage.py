@@ -269,7 +269,7 @@ def test_a_newer_schema_is_refused_whatever_is_done(storage, url):
         other.close()
 
 
-def tables_of(storage):
+def schema_of(storage):
     with storage.transaction(write=False) as now:
         return now.schema
 
@@ -283,16 +283,16 @@ def without_furthest(url):
     else:
         import psycopg
 
-        with psycopg.connect(url) as connection:
-            yield lambda query, values=(): connection.execute(query.replace("?", "%s"), values)
+        with psycopg.connect(url) as own:
+            yield lambda query, values=(): own.execute(query.replace("?", "%s").encode(), values)
 
 
 def first_schema(url, *events):
     """A database as version 1 wrote it: no column for workers, none for chains."""
-    words = type(open_storage(url)).words
+    place: Any = open_storage(url)
     with without_furthest(url) as execute:
         for statement in STEPS[0]:
-            execute(statement.format(**words))
+            execute(statement.format(**place.words))
         execute("UPDATE furthest_schema SET version = 1")
         execute("INSERT INTO furthest_studies (name) VALUES ('old')")
         for event in events:
@@ -308,13 +308,13 @@ def test_the_first_schema_is_read_as_it_is_and_brought_up_to_date_by_a_writer(st
     first_schema(url, *old)
     assert storage.studies() == {"old": 1}
     assert storage.read(1) == old
-    assert tables_of(storage) == 1
+    assert schema_of(storage) == 1
     with storage.writing(1) as log:
         *before, seal = log.read(0, "")
         assert before == old
         assert (seal.seq, seal.kind) == (3, "sealed")
         log.append([told(seal)._replace(worker="me")])
-    assert tables_of(storage) == SCHEMA_VERSION
+    assert schema_of(storage) == SCHEMA_VERSION
     assert storage.read(1)[:3] == [*old, seal]
     assert storage.read(1)[-1].worker == "me"
 
@@ -323,7 +323,7 @@ def test_looking_at_an_empty_place_leaves_it_empty(storage):
     assert storage.studies() == {}
     with pytest.raises(UnknownStudyError, match="deleted"):
         storage.read(1)
-    assert tables_of(storage) == 0
+    assert schema_of(storage) == 0
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,11 @@ class Turn:
 
     def __enter__(self) -> None:
         _gate.enter()
-        self._lock.acquire()
+        try:
+            self._lock.acquire()
+        except BaseException:  # Ctrl-C while it waits
+            _gate.leave()
+            raise
         self._depth += 1
         try:
             self.check()
