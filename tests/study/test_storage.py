@@ -319,6 +319,17 @@ def test_the_first_schema_is_read_as_it_is_and_brought_up_to_date_by_a_writer(st
     assert storage.read(1)[-1].worker == "me"
 
 
+def test_a_writer_that_fails_may_try_again_on_an_older_schema(storage, url):
+    old = [event._replace(worker="", chain="") for event in (CREATED, SECOND)]
+    first_schema(url, *old)
+    with pytest.raises(RuntimeError, match="midway"), storage.writing(1):
+        raise RuntimeError("midway")
+    assert storage.read(1)[:2] == old
+    with storage.writing(1) as log:
+        log.append([told(log.read(0, "")[-1])])
+    assert len(storage.read(1)) == 4
+
+
 def test_looking_at_an_empty_place_leaves_it_empty(storage):
     assert storage.studies() == {}
     with pytest.raises(UnknownStudyError, match="deleted"):

@@ -68,7 +68,7 @@ class SqliteStorage(SqlStorage):
         self._known_log: Identity = None
         self._for_writing = False
         self._for_once = False
-        self._counted = False
+        self._counted = False  # the database has a name, and counts its commits
 
     @contextmanager
     def transaction(self, *, write: bool) -> Iterator[Transaction]:
@@ -93,6 +93,7 @@ class SqliteStorage(SqlStorage):
                     connection.execute(COUNT, (written.commits,))
                 connection.execute("COMMIT")
             except BaseException:
+                self._counted = False  # that may have been undone
                 if not self._turn.lost:
                     # SQLite has rolled back on its own after some errors.
                     with suppress(sqlite3.Error):
