@@ -1,7 +1,12 @@
 """What only SQLite can do wrong."""
 
+import ctypes
+import os
 import shutil
 import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +16,8 @@ from furthest.errors import StorageError, StudyError
 from furthest.study.certificate import verify
 from furthest.study.sqlite import SqliteStorage
 from furthest.study.storage import open_storage
+from furthest.study.witness import Witness
+from study.problems import TWO, TWO_MU, Lab, run
 
 DATA = Path(__file__).parent.parent / "data"
 PROBLEM = ft.Problem([[1, 0], [0, 1]], eps=0.2)
@@ -18,7 +25,7 @@ PROBLEM = ft.Problem([[1, 0], [0, 1]], eps=0.2)
 
 def test_every_commit_is_synced(tmp_path):
     storage = SqliteStorage(str(tmp_path / "a.db"))
-    with storage.transaction(write=False) as connection:
+    with storage.transaction(write=True) as connection:
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     storage.close()
@@ -27,7 +34,7 @@ def test_every_commit_is_synced(tmp_path):
 def test_a_full_disk_is_an_error_without_a_trace_and_a_retry_succeeds(tmp_path):
     storage = SqliteStorage(str(tmp_path / "a.db"))
     study = ft.Study.create("a", PROBLEM, storage=storage)
-    connection = storage._connection()
+    connection = storage._connection(write=True)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages}")
@@ -67,9 +74,315 @@ def test_a_file_without_permission(tmp_path):
         ft.Study.load("a", str_url(tmp_path))
 
 
-def test_reads_do_not_create_studies(tmp_path):
-    with pytest.raises(ft.errors.UnknownStudyError, match="there is none"):
-        ft.Study.load("a", str_url(tmp_path))
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def look(url):
+    """All that only looks."""
+    storage = open_storage(url)
+    for name, key in storage.studies().items():
+        storage.read(key)
+        study = ft.Study.load(name, storage)
+        study.status()
+        study.history()
+    with pytest.raises(ft.errors.UnknownStudyError):
+        ft.Study.load("none of these", storage)
+    storage.close()
+
+
+def test_looking_creates_no_file(tmp_path):
+    look(str_url(tmp_path))
+    assert contents(tmp_path) == {}
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+@pytest.mark.parametrize("version", [None, 99])
+def test_looking_changes_neither_a_foreign_database_nor_a_newer_one(tmp_path, mode, version):
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection, connection:
+        connection.execute(f"PRAGMA journal_mode = {mode}")
+        connection.execute("PRAGMA user_version = 7")
+        connection.execute("CREATE TABLE theirs (x)")
+        if version:
+            connection.execute("CREATE TABLE furthest_schema (version)")
+            connection.execute("INSERT INTO furthest_schema VALUES (?)", (version,))
+    before = contents(tmp_path)
+    if version:
+        for call in (look, lambda url: ft.Study.create("a", PROBLEM, storage=url)):
+            with pytest.raises(StorageError, match="newer furthest"):
+                call(str_url(tmp_path))
+    else:
+        look(str_url(tmp_path))
+    assert contents(tmp_path) == before
+
+
+def test_an_older_database_is_changed_by_its_first_writer(tmp_path):
+    shutil.copy(DATA / "studies-1.db", tmp_path / "a.db")
+    before = contents(tmp_path)
+    look(str_url(tmp_path))
+    assert contents(tmp_path) == before
+    study = ft.Study.load(min(open_storage(str_url(tmp_path)).studies()), str_url(tmp_path))
+    study.add(0, 0.5)
+    study.close()
+    assert contents(tmp_path) != before
+
+
+def test_studies_may_lie_beside_tables_of_others(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection, connection:
+        connection.execute("PRAGMA user_version = 7")
+        connection.execute("CREATE TABLE theirs (x)")
+    ft.Study.create("a", PROBLEM, storage=str_url(tmp_path)).close()
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (7,)
+        assert connection.execute("SELECT * FROM theirs").fetchall() == []
+    assert list(open_storage(str_url(tmp_path)).studies()) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "name", ["a?b.db", "a#b.db", "100%.db", "%41.db", "ä ε.db", "a&mode=ro.db"]
+)
+def test_names_that_mean_something_in_a_uri(tmp_path, name):
+    url = f"sqlite:///{tmp_path}/{name}"
+    study = ft.Study.create("a", PROBLEM, storage=url)
+    study.add(0, 0.5)
+    study.close()
+    assert sorted(contents(tmp_path)) == sorted([name, f"{name}-witness"])
+    assert len(ft.Study.load("a", url).history()) == 1
+
+
+def obey_permissions():
+    """Of a process that is to begin: even root may do no more than the permissions say."""
+    drop_from_bounding_set, override, read_search = 24, 1, 2
+    for capability in (override, read_search):
+        if ctypes.CDLL(None).prctl(drop_from_bounding_set, capability, 0, 0, 0):
+            os._exit(77)
+
+
+@pytest.fixture
+def obedient(tmp_path):
+    """Run the command line in a process for which permissions count."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("root's powers can be taken away on Linux only")
+
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "furthest", "study", *arguments, "--storage", str_url(tmp_path)],
+            preexec_fn=obey_permissions if os.getuid() == 0 else None,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    yield run
+    tmp_path.chmod(0o755)
+
+
+@pytest.mark.parametrize("database", [0o444, 0o644])
+def test_a_database_in_a_folder_that_cannot_be_written_to(tmp_path, obedient, database):
+    study = ft.Study.create("a", TWO, storage=str_url(tmp_path))
+    run(study, Lab(TWO, TWO_MU))  # nobody has looked since: the end is not in the log
+    study.close()
+    before = contents(tmp_path)
+    (tmp_path / "a.db").chmod(database)
+    tmp_path.chmod(0o555)
+    found = [
+        obedient(*command)
+        for command in (["list"], ["show", "a"], ["verify", "a"], ["export", "a", "--json"])
+    ]
+    assert [each.stderr for each in found] == [""] * 4
+    assert [each.returncode for each in found] == [0] * 4
+    assert "the answer is A" in found[1].stdout
+    refused = obedient("add", "a", "0", "1.0")
+    assert refused.returncode == 1
+    assert "a.db: attempt to write a readonly database; nothing was written" in refused.stderr
+    assert contents(tmp_path) == before
+
+
+def test_a_folder_that_cannot_be_written_to_with_a_database_in_two_files(tmp_path, obedient):
+    study = ft.Study.create("a", PROBLEM, storage=f"sqlite:///{tmp_path}/live.db")
+    study.add(0, 0.5)
+    for end in ("", "-wal"):  # a copy of one in use
+        shutil.copy(tmp_path / f"live.db{end}", tmp_path / f"a.db{end}")
+    study.close()
+    tmp_path.chmod(0o555)
+    refused = obedient("list")
+    assert refused.returncode == 1
+    assert (
+        "part of the database is still in a.db-wal: copy both files to a folder" in refused.stderr
+    )
+    tmp_path.chmod(0o755)
+    assert obedient("list").returncode == 0
+
+
+def remove(folder):
+    for path in folder.glob("a.db*"):
+        path.unlink()
+
+
+def replace(folder):
+    """Another database, with a study of the same name and number."""
+    remove(folder)
+    ft.Study.create("a", PROBLEM, storage=str_url(folder)).close()
+
+
+def take_its_log(folder):
+    (folder / "a.db-wal").unlink()
+
+
+@pytest.mark.parametrize("harm", [remove, replace])
+def test_a_database_that_is_removed_or_replaced_under_a_live_worker(tmp_path, harm):
+    study = ft.Study.create("a", PROBLEM, storage=str_url(tmp_path))
+    trial = study.ask()
+    harm(tmp_path)
+    before = contents(tmp_path)
+    for call in (lambda: study.tell(trial, 0.5), study.status) * 2:
+        with pytest.raises(StorageError, match=r"was removed while it was in use|was replaced by"):
+            call()
+    assert contents(tmp_path).keys() - {"a.db-wal", "a.db-shm"} == before.keys()
+    study.close()
+
+
+@pytest.mark.parametrize("harm", [remove, replace, take_its_log])
+def test_a_database_that_is_removed_or_replaced_between_writing_and_telling(tmp_path, harm):
+    """Not even then is a result acknowledged that is not there."""
+    study = ft.Study.create("a", PROBLEM, storage=str_url(tmp_path))
+    trial = study.ask()
+    with (
+        pytest.raises(StorageError, match="what was just written may be lost: try again"),
+        study._writing() as new,
+    ):
+        new.append(study._event("told", trial.id, trial.arm, 0.5))
+        harm(tmp_path)
+    if harm is take_its_log:
+        study.tell(trial, 0.5)
+        assert [each.value for each in ft.Study.load("a", str_url(tmp_path)).history()] == [0.5]
+    study.close()
+
+
+def test_a_file_that_was_put_back_is_used_again(tmp_path):
+    study = ft.Study.create("a", PROBLEM, storage=str_url(tmp_path))
+    trial = study.ask()
+    study.close()
+    (tmp_path / "a.db").rename(tmp_path / "b.db")
+    with pytest.raises(StorageError, match="bring it back"):
+        study.tell(trial, 0.5)
+    (tmp_path / "b.db").rename(tmp_path / "a.db")
+    study.tell(trial, 0.5)
+    assert len(study.history()) == 1
+    study.close()
+
+
+@pytest.fixture
+def in_use(tmp_path):
+    """A database as a killed process leaves it: its results are in the write-ahead log."""
+    (tmp_path / "live").mkdir()
+    study = ft.Study.create("a", PROBLEM, storage=str_url(tmp_path / "live"))
+    for i in range(50):
+        study.add(i % 2, 0.5)
+    for end in ("", "-wal", "-witness"):
+        shutil.copy(tmp_path / f"live/a.db{end}", tmp_path / f"a.db{end}")
+    study.close()
+    return tmp_path
+
+
+def test_a_database_that_nobody_closed_has_everything(in_use):
+    assert len(ft.Study.load("a", str_url(in_use)).history()) == 50
+
+
+def damage(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def cut(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+@pytest.mark.parametrize("harm", [damage, cut, Path.unlink])
+def test_what_is_lost_with_a_write_ahead_log_is_noticed(in_use, harm):
+    """SQLite itself would go on from where the log is still good."""
+    live = ft.Study.load("a", str_url(in_use / "live"))
+    harm(in_use / "a.db-wal")
+    lost = r"the last \d+ acknowledged transactions are missing: .* delete a\.db-witness"
+    for _ in range(2):
+        with pytest.raises(StorageError, match=lost):
+            ft.Study.load("a", str_url(in_use))
+        with pytest.raises(StorageError, match=lost):
+            ft.Study.create("b", PROBLEM, storage=str_url(in_use))
+    (in_use / "a.db-witness").unlink()
+    assert len(open_storage(str_url(in_use)).studies()) == (0 if harm is Path.unlink else 1)
+    ft.Study.create("b", PROBLEM, storage=str_url(in_use)).close()
+    live.close()
+
+
+def test_an_older_copy_in_the_place_of_a_database_is_noticed(tmp_path):
+    study = ft.Study.create("a", PROBLEM, storage=str_url(tmp_path))
+    study.add(0, 0.5)
+    study.close()
+    shutil.copy(tmp_path / "a.db", tmp_path / "yesterday")
+    study.add(0, 0.25)
+    study.add(1, 0.25)
+    study.close()
+    shutil.copy(tmp_path / "yesterday", tmp_path / "a.db")
+    for call in (study.history, lambda: study.add(0, 0.5)):
+        with pytest.raises(StorageError, match="the last 2 acknowledged transactions are missing"):
+            call()
+    assert contents(tmp_path)["a.db"] == contents(tmp_path)["yesterday"]
+    (tmp_path / "a.db-witness").unlink()
+    with pytest.raises(StorageError, match="load the study again"):
+        study.add(0, 0.5)
+    study = ft.Study.load("a", str_url(tmp_path))
+    study.add(0, 0.75)
+    assert [each.value for each in study.history()] == [0.5, 0.75]
+    study.close()
+
+
+def noted(folder):
+    """How many commits the witness knows of."""
+    note = Witness(folder / "a.db").read()
+    return note and note.commits
+
+
+@pytest.mark.parametrize("text", [b"", b"x", b"\xff" * 62, b"a b c", b"0" * 32 + b" 9 00000000\n"])
+def test_a_witness_that_makes_no_sense_says_nothing(tmp_path, text):
+    study = ft.Study.create("a", PROBLEM, storage=str_url(tmp_path))
+    (tmp_path / "a.db-witness").write_bytes(text)
+    study.add(0, 0.5)
+    assert noted(tmp_path) == 2
+    study.close()
+
+
+def test_a_new_database_under_an_old_name_has_a_new_witness(tmp_path):
+    study = ft.Study.create("a", PROBLEM, storage=str_url(tmp_path))
+    study.add(0, 0.5)
+    study.close()
+    (tmp_path / "a.db").unlink()
+    look(str_url(tmp_path))
+    study = ft.Study.create("a", PROBLEM, storage=str_url(tmp_path))
+    assert study.history() == []
+    assert noted(tmp_path) == 1
+    study.close()
+
+
+def test_what_changes_nothing_is_no_commit(tmp_path):
+    study = ft.Study.create("a", PROBLEM, storage=str_url(tmp_path))
+    trial = study.ask()
+    for _ in range(3):
+        study.tell(trial, 0.5)
+    assert noted(tmp_path) == 3
+    study.delete()
+    assert noted(tmp_path) == 4
+    study.close()
+
+
+def test_the_witness_has_the_permissions_of_the_database(tmp_path):
+    storage = SqliteStorage(str(tmp_path / "a.db"))
+    (tmp_path / "a.db").touch(0o600)
+    (tmp_path / "a.db").chmod(0o660)
+    ft.Study.create("a", PROBLEM, storage=storage)
+    assert (tmp_path / "a.db-witness").stat().st_mode & 0o777 == 0o660
+    storage.close()
 
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("studies-*.db")), ids=lambda path: path.stem)

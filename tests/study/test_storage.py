@@ -1,16 +1,20 @@
 """The contract of a storage, on SQLite and on a real PostgreSQL server."""
 
+import sqlite3
 import threading
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
 
 from furthest.errors import StorageError, StudyError, UnknownStudyError
+from furthest.study.chain import chained
 from furthest.study.events import Event
-from furthest.study.sql import SCHEMA_VERSION
+from furthest.study.sql import SCHEMA_VERSION, STEPS
 from furthest.study.storage import open_storage
 
-CREATED = Event(1, "created", 1794784240.517105, data='{"σ": "1"}', worker="host:1")
+(CREATED,) = chained([Event(1, "created", 1794784240.517105, data='{"σ": "1"}', worker="host:1")])
+(OTHER,) = chained([CREATED._replace(data="other")])
 
 
 @pytest.fixture
@@ -20,8 +24,19 @@ def storage(url):
     place.close()
 
 
-def told(seq, value=0.5, trial=None):
-    return Event(seq, "told", 1.0 * seq, trial or f"t-{seq}", 0, value)
+def told(last, value=0.5):
+    """The event after another one."""
+    event = Event(last.seq + 1, "told", 1.0 * last.seq, f"t-{last.seq}", 0, value)
+    return chained([event], last.chain)[0]
+
+
+def asks(count):
+    """A log of so many events after its creation."""
+    events = [Event(seq, "asked", 1.0, f"t-{seq}", 0, worker="me") for seq in range(2, count + 2)]
+    return chained(events, CREATED.chain)
+
+
+SECOND = told(CREATED)
 
 
 def impatient(url):
@@ -39,26 +54,26 @@ def patient(url):
 
 def test_what_is_written_is_read_back_exactly(storage):
     key = storage.create("a", CREATED)
-    events = [
+    news = [
         Event(2, "asked", 0.1 + 0.2, "t-2", 3, worker="lab 3"),
         Event(3, "told", 1e9 / 7, "t-2", 3, -1e-300),
         Event(4, "failed", 5.0, "t-3", 0, None, 'broke\n"quoted" ü ε 🙂 \'; DROP TABLE x; -- %s ?'),
         Event(5, "added", 6.0, "mine", 0, 2**-1074, worker="ω"),
     ]
+    events = chained(news, CREATED.chain)
     with storage.writing(key) as log:
-        assert log.read(0) == [CREATED]
+        assert log.read(0, "") == [CREATED]
         log.append(events)
-        assert log.read(1) == events
+        assert log.read(1, CREATED.chain) == events
     assert storage.read(key) == [CREATED, *events]
-    assert storage.read(key, 3) == events[2:]
-    assert storage.read(key, 5) == []
+    assert storage.read(key, 3, events[1].chain) == events[2:]
+    assert storage.read(key, 5, events[-1].chain) == []
     assert all(isinstance(event, Event) for event in storage.read(key))
 
 
 def test_a_log_can_begin_with_many_events(storage):
-    asks = [Event(seq, "asked", 1.0, f"t-{seq}", 0, worker="me") for seq in range(2, 7)]
-    key = storage.create("a", CREATED, *asks)
-    assert storage.read(key) == [CREATED, *asks]
+    key = storage.create("a", CREATED, *asks(5))
+    assert storage.read(key) == [CREATED, *asks(5)]
     storage.delete(key)
     with pytest.raises(UnknownStudyError, match="deleted"):
         storage.read(key)
@@ -66,25 +81,40 @@ def test_a_log_can_begin_with_many_events(storage):
 
 def test_a_log_that_has_lost_its_end_is_noticed(storage):
     """A database was restored from yesterday under somebody who goes on working."""
-    asks = [Event(seq, "asked", 1.0, f"t-{seq}", 0) for seq in range(2, 5)]
-    key = storage.create("a", CREATED, *asks)
-    assert storage.read(key, 4) == []
-    with pytest.raises(StorageError, match="ends at event 4, but 5 were read before"):
-        storage.read(key, 5)
-    with storage.writing(key) as log, pytest.raises(StorageError, match="restored or replaced"):
-        log.read(7)
+    events = asks(4)
+    key = storage.create("a", CREATED, *events[:3])
+    assert storage.read(key, 4, events[2].chain) == []
+    with pytest.raises(StorageError, match="event 5 is not the end of the log, which has 4"):
+        storage.read(key, 5, events[3].chain)
+    with storage.writing(key) as log, pytest.raises(StorageError, match="replaced by another"):
+        log.read(5, events[3].chain)
     storage.delete(key)
     with pytest.raises(UnknownStudyError, match="deleted"):
-        storage.read(key, 4)
+        storage.read(key, 4, events[2].chain)
+
+
+def test_a_log_that_goes_on_differently_is_noticed(storage):
+    """As long as before, or longer, but others have written it."""
+    key = storage.create("a", CREATED, SECOND)
+    with pytest.raises(StorageError, match="replaced by another"):
+        storage.read(key, 2, told(CREATED, 0.75).chain)
+
+
+def test_what_does_not_come_next_is_not_written(storage):
+    key = storage.create("a", CREATED)
+    refused = pytest.raises(StorageError, match="event 3 is not the next one; nothing was written")
+    with refused, storage.writing(key) as log:
+        log.append([told(SECOND)])
+    assert storage.read(key) == [CREATED]
 
 
 def test_another_connection_sees_what_is_committed_and_nothing_else(storage, url):
     key = storage.create("a", CREATED)
     other = open_storage(url)
     with storage.writing(key) as log:
-        log.append([told(2)])
+        log.append([SECOND])
         assert other.read(key) == [CREATED]
-    assert other.read(key) == [CREATED, told(2)]
+    assert other.read(key) == [CREATED, SECOND]
     assert other.studies() == {"a": key}
     other.close()
 
@@ -92,28 +122,28 @@ def test_another_connection_sees_what_is_committed_and_nothing_else(storage, url
 def test_an_error_undoes_the_whole_block(storage):
     key = storage.create("a", CREATED)
     with pytest.raises(RuntimeError, match="midway"), storage.writing(key) as log:
-        log.append([told(2), told(3)])
+        log.append([SECOND, told(SECOND)])
         raise RuntimeError("midway")
     assert storage.read(key) == [CREATED]
     with storage.writing(key) as log:
-        log.append([told(2, 0.7)])
-    assert storage.read(key) == [CREATED, told(2, 0.7)]
+        log.append([told(CREATED, 0.7)])
+    assert storage.read(key) == [CREATED, told(CREATED, 0.7)]
 
 
 def test_two_events_cannot_have_one_number(storage):
     key = storage.create("a", CREATED)
     with pytest.raises(StorageError), storage.writing(key) as log:
-        log.append([told(2), told(2, 0.1)])
+        log.append([SECOND, told(CREATED, 0.1)])
     assert storage.read(key) == [CREATED]
 
 
 def test_names_are_unique(storage, url):
     key = storage.create("a", CREATED)
     with pytest.raises(StudyError, match="'a' already"):
-        storage.create("a", CREATED._replace(data="other"))
+        storage.create("a", OTHER)
     other = open_storage(url)
     with pytest.raises(StudyError, match="'a' already"):
-        other.create("a", CREATED._replace(data="other"))
+        other.create("a", OTHER)
     other.close()
     assert storage.read(key) == [CREATED]
     assert storage.create("b", CREATED) != key
@@ -123,11 +153,11 @@ def test_names_are_unique(storage, url):
 def test_studies_do_not_mix(storage):
     one, other = storage.create("a", CREATED), storage.create("b", CREATED)
     with storage.writing(one) as log:
-        log.append([told(2)])
+        log.append([SECOND])
     with storage.writing(other) as log:
-        log.append([told(2, 9.0)])
-    assert storage.read(one, 1) == [told(2)]
-    assert storage.read(other, 1) == [told(2, 9.0)]
+        log.append([told(CREATED, 9.0)])
+    assert storage.read(one, 1, CREATED.chain) == [SECOND]
+    assert storage.read(other, 1, CREATED.chain) == [told(CREATED, 9.0)]
 
 
 def test_deleted_is_gone_and_its_key_is_never_used_again(storage):
@@ -136,8 +166,8 @@ def test_deleted_is_gone_and_its_key_is_never_used_again(storage):
     assert storage.studies() == {}
     with pytest.raises(UnknownStudyError, match="deleted"):
         storage.read(key)
-    with pytest.raises(UnknownStudyError, match="deleted"), storage.writing(key):
-        pass
+    with pytest.raises(UnknownStudyError, match="deleted"), storage.writing(key) as log:
+        log.read(1, CREATED.chain)
     assert storage.create("a", CREATED) != key
 
 
@@ -147,7 +177,7 @@ def test_after_closing_the_next_call_opens_again(storage):
     assert storage.read(key) == [CREATED]
     storage.close()
     with storage.writing(key) as log:
-        log.append([told(2)])
+        log.append([SECOND])
     storage.close()
     storage.close()
     assert len(storage.read(key)) == 2
@@ -160,8 +190,8 @@ def test_writers_wait_for_each_other(storage, url):
         own = patient(url)
         for _ in range(25):
             with own.writing(key) as log:
-                last = log.read(0)[-1].seq
-                log.append([told(last + 1), told(last + 2)])
+                next_one = told(log.read(0, "")[-1])
+                log.append([next_one, told(next_one)])
         own.close()
 
     threads = [threading.Thread(target=write) for _ in range(4)]
@@ -178,7 +208,7 @@ def test_threads_may_share_a_storage(storage):
     def write():
         for _ in range(25):
             with storage.writing(key) as log:
-                log.append([told(log.read(0)[-1].seq + 1)])
+                log.append([told(log.read(0, "")[-1])])
 
     threads = [threading.Thread(target=write) for _ in range(4)]
     for thread in threads:
@@ -194,11 +224,11 @@ def test_locked_for_too_long_is_an_error_and_a_retry_succeeds(storage, url):
     with storage.writing(key):
         message = r"lock.*try again.*nothing was written"
         with pytest.raises(StorageError, match=message), other.writing(key) as log:
-            log.append([told(2)])
+            log.append([SECOND])
         assert other.read(key) == [CREATED]  # readers do not wait
     with other.writing(key) as log:
-        log.append([told(2)])
-    assert storage.read(key) == [CREATED, told(2)]
+        log.append([SECOND])
+    assert storage.read(key) == [CREATED, SECOND]
     other.close()
 
 
@@ -224,41 +254,87 @@ def test_many_open_an_empty_place_at_once(url):
     place.close()
 
 
-def test_a_newer_schema_is_refused(storage, url):
-    storage.create("a", CREATED)
-    with storage.transaction(write=True) as cursor:
-        cursor.execute(f"UPDATE furthest_schema SET version = {SCHEMA_VERSION + 1}")
-    other = open_storage(url)
-    with pytest.raises(StorageError, match=r"newer furthest .* upgrade"):
-        other.studies()
+def test_a_newer_schema_is_refused_whatever_is_done(storage, url):
+    key = storage.create("a", CREATED)
+    others = [open_storage(url), storage]  # one that opens it now, and one that has it open
+    with storage.transaction(write=True) as now:
+        now.execute(f"UPDATE furthest_schema SET version = {SCHEMA_VERSION + 1}")
+    for other in others:
+        with pytest.raises(StorageError, match=r"newer furthest .* upgrade"):
+            other.studies()
+        with pytest.raises(StorageError, match=r"newer furthest .* upgrade"):
+            other.create("b", CREATED)
+        with pytest.raises(StorageError, match=r"newer furthest .* upgrade"), other.writing(key):
+            pass
+        other.close()
 
 
-def test_the_first_schema_is_brought_up_to_date(storage, url, monkeypatch):
-    """A database as version 1 wrote it: no column for workers."""
-    from furthest.study import sql
+def schema_of(storage):
+    with storage.transaction(write=False) as now:
+        return now.schema
 
-    monkeypatch.setattr(sql, "SCHEMA_VERSION", 1)
-    module = type(storage).__module__
-    monkeypatch.setattr(f"{module}.SCHEMA_VERSION", 1)
-    old: Any = open_storage(url)
-    with old.transaction(write=True) as cursor:
-        key = old.insert_study(cursor, "old")
-        for event in (CREATED, told(2)):
-            cursor.execute(
+
+@contextmanager
+def without_furthest(url):
+    """How to execute SQL at the same place."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
+            yield connection.execute
+    else:
+        import psycopg
+
+        with psycopg.connect(url) as own:
+            yield lambda query, values=(): own.execute(query.replace("?", "%s").encode(), values)
+
+
+def first_schema(url, *events):
+    """A database as version 1 wrote it: no column for workers, none for chains."""
+    place: Any = open_storage(url)
+    with without_furthest(url) as execute:
+        for statement in STEPS[0]:
+            execute(statement.format(**place.words))
+        execute("UPDATE furthest_schema SET version = 1")
+        execute("INSERT INTO furthest_studies (name) VALUES ('old')")
+        for event in events:
+            execute(
                 "INSERT INTO furthest_events (study, seq, kind, at, trial, arm, value, data) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (key, *event[:-1]),
+                "VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
+                event[:-2],
             )
-    old.close()
-    monkeypatch.undo()
-    assert storage.read(key) == [CREATED._replace(worker=""), told(2)]
-    with storage.writing(key) as log:
-        log.append([told(3)._replace(worker="me")])
-    assert storage.read(key)[-1].worker == "me"
-    with storage.transaction(write=False) as cursor:
-        assert cursor.execute("SELECT version FROM furthest_schema").fetchall() == [
-            (SCHEMA_VERSION,)
-        ]
+
+
+def test_the_first_schema_is_read_as_it_is_and_brought_up_to_date_by_a_writer(storage, url):
+    old = [event._replace(worker="", chain="") for event in (CREATED, SECOND)]
+    first_schema(url, *old)
+    assert storage.studies() == {"old": 1}
+    assert storage.read(1) == old
+    assert schema_of(storage) == 1
+    with storage.writing(1) as log:
+        *before, seal = log.read(0, "")
+        assert before == old
+        assert (seal.seq, seal.kind) == (3, "sealed")
+        log.append([told(seal)._replace(worker="me")])
+    assert schema_of(storage) == SCHEMA_VERSION
+    assert storage.read(1)[:3] == [*old, seal]
+    assert storage.read(1)[-1].worker == "me"
+
+
+def test_a_writer_that_fails_may_try_again_on_an_older_schema(storage, url):
+    old = [event._replace(worker="", chain="") for event in (CREATED, SECOND)]
+    first_schema(url, *old)
+    with pytest.raises(RuntimeError, match="midway"), storage.writing(1):
+        raise RuntimeError("midway")
+    assert storage.read(1)[:2] == old
+    with storage.writing(1) as log:
+        log.append([told(log.read(0, "")[-1])])
+    assert len(storage.read(1)) == 4
+
+
+def test_looking_at_an_empty_place_leaves_it_empty(storage):
+    assert storage.studies() == {}
+    with pytest.raises(UnknownStudyError, match="deleted"):
+        storage.read(1)
+    assert schema_of(storage) == 0
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import math
 import os
 import secrets
 import socket
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -54,6 +53,7 @@ from furthest.study.records import (
     Trial,
 )
 from furthest.study.storage import Storage, open_storage
+from furthest.study.turns import Turn
 
 if TYPE_CHECKING:
     from furthest.study.fold import Fold
@@ -111,7 +111,7 @@ class Study:
         self._name = name
         self._key = key
         self._storage = storage
-        self._turn = threading.RLock()
+        self._turn = Turn()
         self._proof: Certificate | None = None
         self._ledger = Ledger.of(events)
 
