@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import furthest as ft
+from furthest.study.chain import chained
 from furthest.study.events import Event
 from furthest.study.storage import open_storage
 
@@ -136,7 +137,7 @@ def long_log(url: str, count: int) -> None:
             Event(2 * i + 3, "told", 0.0, trial, arm, value),
         ]
     with storage.writing(study._key) as log:
-        log.append(events)
+        log.append(chained(events, study.events()[-1].chain))
     storage.close()
     study.close()
     read, fold, whole = [], [], []

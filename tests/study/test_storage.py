@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from furthest.errors import StorageError, StudyError, UnknownStudyError
+from furthest.errors import StorageError, StudyError, UnknownStudyError, VerificationError
 from furthest.study.chain import chained
 from furthest.study.events import Event
 from furthest.study.sql import SCHEMA_VERSION, STEPS
@@ -84,9 +84,9 @@ def test_a_log_that_has_lost_its_end_is_noticed(storage):
     events = asks(4)
     key = storage.create("a", CREATED, *events[:3])
     assert storage.read(key, 4, events[2].chain) == []
-    with pytest.raises(StorageError, match="event 5 is not the end of the log, which has 4"):
+    with pytest.raises(VerificationError, match="event 5 is not the end of the log, which has 4"):
         storage.read(key, 5, events[3].chain)
-    with storage.writing(key) as log, pytest.raises(StorageError, match="replaced by another"):
+    with storage.writing(key) as log, pytest.raises(VerificationError, match="replaced by another"):
         log.read(5, events[3].chain)
     storage.delete(key)
     with pytest.raises(UnknownStudyError, match="deleted"):
@@ -96,7 +96,7 @@ def test_a_log_that_has_lost_its_end_is_noticed(storage):
 def test_a_log_that_goes_on_differently_is_noticed(storage):
     """As long as before, or longer, but others have written it."""
     key = storage.create("a", CREATED, SECOND)
-    with pytest.raises(StorageError, match="replaced by another"):
+    with pytest.raises(VerificationError, match="replaced by another"):
         storage.read(key, 2, told(CREATED, 0.75).chain)
 
 

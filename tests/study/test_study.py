@@ -18,6 +18,7 @@ from furthest.errors import (
     UnknownStudyError,
     ValueRefusedError,
 )
+from furthest.study.ledger import Ledger
 from study.problems import ENDLESS, HARD, TWO, TWO_MU, Lab, run
 
 
@@ -480,3 +481,24 @@ def test_after_a_deletion_no_verb_shows_old_data(verb, sqlite_url):
     other.delete()
     with pytest.raises(UnknownStudyError, match="deleted"):
         getattr(study, verb)()
+
+
+@pytest.mark.parametrize("where", ["_note_result", "_count_in_turn"])
+def test_an_interruption_in_the_middle_of_a_change_is_forgotten(where, sqlite_url, monkeypatch):
+    """Ctrl-C while a result is being counted: it is in the log, and counts once."""
+    study = ft.Study.create("a", ENDLESS, storage=sqlite_url)
+    trials = study.ask(4)
+
+    def interrupted(*_):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ledger, where, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        study.tell(trials[0], 0.5)
+    for trial in trials[1:]:
+        study.tell(trial, 0.25)
+    again = ft.Study.load("a", sqlite_url)
+    assert study.history() == again.history()
+    assert study.status() == again.status()
+    assert [each.value for each in study.history()] == [0.5, 0.25, 0.25, 0.25]

@@ -16,6 +16,7 @@ import numpy as np
 from furthest import display
 from furthest.errors import (
     ChangeError,
+    FurthestError,
     InputError,
     StoppedError,
     StorageError,
@@ -112,6 +113,7 @@ class Study:
         self._key = key
         self._storage = storage
         self._turn = Turn()
+        self._torn = False  # interrupted in the middle of a change
         self._proof: Certificate | None = None
         self._ledger = Ledger.of(events)
 
@@ -262,7 +264,7 @@ class Study:
             StudyError: An answer is not an arm, so that only features lead from one to the other;
                 or there is a study of this name already.
         """
-        with self._turn:
+        with self._working():
             settings, log = self.settings, self.events()
             origin = f"{self._name}: {len(log)} events"
             again = replace(
@@ -341,7 +343,7 @@ class Study:
         if not isinstance(count, int) or not 1 <= count <= MOST_TRIALS:
             raise InputError(f"ask for 1 to {MOST_TRIALS} trials at a time, not {n!r}")
         measurer = _me() if worker is None else storable_text(worker, "a worker")
-        with self._turn:
+        with self._working():
             _ = self._fold  # nobody has to wait for the lock while this process compiles
         now = time.time()
         asked: list[Event] = []
@@ -457,7 +459,7 @@ class Study:
         """
         from furthest.study.certificate import certificate, status
 
-        with self._turn:
+        with self._working():
             self._refresh()
             if self._fold.stopped and self._proof is None:
                 # A storage that cannot be written to can still be looked at.
@@ -490,19 +492,19 @@ class Study:
         """
         from furthest.study.foresight import foresee
 
-        with self._turn:
+        with self._working():
             self._refresh()
             return foresee(self.settings, self._fold, draws, seed)
 
     def history(self) -> list[Measurement]:
         """All results in the order told."""
-        with self._turn:
+        with self._working():
             self._refresh()
             return self._ledger.history()
 
     def pending(self) -> list[Pending]:
         """Trials that are still waited for, in the order asked."""
-        with self._turn:
+        with self._working():
             self._refresh()
             return [
                 Pending(e.trial, *self._arm(e), e.at, e.worker)
@@ -511,7 +513,7 @@ class Study:
 
     def failures(self) -> list[Failure]:
         """Trials that failed, in the order reported."""
-        with self._turn:
+        with self._working():
             self._refresh()
             return [
                 Failure(e.trial, *self._arm(e), e.at, e.data, e.worker)
@@ -523,7 +525,7 @@ class Study:
 
         For results, pending trials and failures see `history`, `pending` and `failures`.
         """
-        with self._turn:
+        with self._working():
             events = self._storage.read(self._key)
             known = self._ledger.seq
             if len(events) < known or events[known - 1].chain != self._ledger.head:
@@ -543,9 +545,25 @@ class Study:
         self._storage.close()
 
     @contextmanager
+    def _working(self) -> Iterator[None]:
+        """One thread at a time. After an interruption, as by Ctrl-C, all is read anew."""
+        with self._turn:
+            if self._torn:
+                self._ledger = Ledger.of(self._storage.read(self._key))
+                self.__dict__.pop("_compiled", None)
+                self._proof, self._torn = None, False
+            try:
+                yield
+            except FurthestError:
+                raise  # before anything was changed
+            except BaseException:
+                self._torn = True
+                raise
+
+    @contextmanager
     def _writing(self) -> Iterator[list[Event]]:
         """Lock the log, read what others wrote; what the block puts into the list is written."""
-        with self._turn:
+        with self._working():
             with self._storage.writing(self._key) as log:
                 self._ledger.apply(log.read(self._ledger.seq, self._ledger.head))
                 events: list[Event] = []
