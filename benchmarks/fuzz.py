@@ -12,6 +12,7 @@ command lines and all that they said. Exit code 1 if there is one.
 """
 
 import argparse
+import gc
 import json
 import multiprocessing
 import os
@@ -21,7 +22,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -33,6 +35,10 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.fuzzing.runner import Line, Outcome, judge, run
+
+
+# Where a sync costs nothing, if there is such a place.
+MEMORY = next((place for place in ("/dev/shm",) if os.access(place, os.W_OK)), None)  # noqa: S108
 
 
 class Target(Protocol):
@@ -57,10 +63,10 @@ class Verdict(NamedTuple):
 def targets() -> dict[str, Any]:
     """The three kinds; importing them loads the program."""
     from benchmarks.fuzzing.commands import Commands
-    #    from benchmarks.fuzzing.databases import Databases
+    from benchmarks.fuzzing.databases import Databases
     from benchmarks.fuzzing.files import Files
 
-    return {"commands": Commands, "files": Files}
+    return {"commands": Commands, "files": Files, "databases": Databases}
 
 
 def warm_up(folder: Path, *, quick: bool) -> None:
@@ -107,7 +113,7 @@ def _call(words: list[str]) -> None:
 def one_case(target: Target, name: str, seed: int, keep: Path, number: int) -> Verdict:
     """Make a case, run it, judge it; keep it if it is bad."""
     rng = random.Random(f"{name}/{seed}/{number}")  # noqa: S311
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as place:
+    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=MEMORY) as place:
         folder = Path(place)
         lines = target.make(rng, folder)
         outcomes = [run(line, folder) for line in lines]
@@ -129,6 +135,14 @@ def _keep(
     (place / "case.json").write_text(json.dumps(case, indent=1) + "\n")
 
 
+# What the forked workers inherit, instead of having it sent with every case.
+_WORK: list[Callable[[int], Verdict]] = [lambda number: Verdict(number, [], [], 0.0)]
+
+
+def _work(number: int) -> Verdict:
+    return _WORK[0](number)
+
+
 def fuzz(
     name: str,
     numbers: Iterable[int],
@@ -142,10 +156,13 @@ def fuzz(
     with tempfile.TemporaryDirectory(prefix="fuzz-template-") as place:
         target = targets()[name](Path(place), quick=quick)
         warm_up(Path(place), quick=quick)
-        work = partial(one_case, target, name, seed, keep)
-        # Not a pool's own threads: a fork of a worker must be as simple as a new process.
-        with multiprocessing.get_context("fork").Pool(jobs) as pool:
-            yield from pool.imap_unordered(work, numbers, chunksize=1)
+        _WORK[0] = partial(one_case, target, name, seed, keep)
+        gc.collect()
+        gc.freeze()  # what is there now is never copied for a fork
+        with ProcessPoolExecutor(jobs, multiprocessing.get_context("fork")) as pool:
+            waiting = [pool.submit(_work, number) for number in numbers]
+            for done in as_completed(waiting):
+                yield done.result()
 
 
 def summary(verdicts: list[Verdict]) -> dict[str, Any]:

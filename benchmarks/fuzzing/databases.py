@@ -1,0 +1,475 @@
+"""Databases and archives: whole ones, damaged by a disk, a crash or a hand.
+
+Whatever is damaged, nothing but the log that was there may be called verified.
+"""
+
+import copy
+import json
+import math
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.fuzzing import pools
+from benchmarks.fuzzing.prepared import DATA, copy_database, fill, fixed_world, write
+from benchmarks.fuzzing.runner import VERIFY_CODES, Line, Outcome, run_function
+
+PAGE = 4096
+VERIFIED = VERIFY_CODES - {1, 2}
+
+# Figures that may differ in their last digits, as from another processor.
+FIGURES = {"statistic", "threshold", "estimate"}
+SLACK = 1e-6
+
+
+class Damaged(NamedTuple):
+    """What was done, and to what."""
+
+    kind: str
+    name: str  # of the study, or of the archive
+    lines: list[Line]
+
+
+class Databases:
+    """Several databases, their archives and certificates, each case with one of them damaged."""
+
+    def __init__(self, template: Path, *, quick: bool = False) -> None:
+        self._template = template
+        self._folders = {name: template / name for name in ("new", "open", "one", "two")}
+        for folder in self._folders.values():
+            folder.mkdir()
+        with fixed_world():
+            fill(f"sqlite:///{self._folders['new'] / 's.db'}")
+        self._leave_open(self._folders["new"] / "s.db", self._folders["open"])
+        shutil.copy(DATA / "studies-1.db", self._folders["one"] / "s.db")
+        shutil.copy(DATA / "studies-2.db", self._folders["two"] / "s.db")
+        self._logs = {name: _logs(folder / "s.db") for name, folder in self._folders.items()}
+        self._archives = template / "archives"
+        self._archives.mkdir()
+        self._export()
+        # The warm-up runs with these.
+        for name in ("two.toml", "unknown.toml"):
+            from benchmarks.fuzzing.prepared import TEXTS
+
+            (template / name).write_text(TEXTS[name])
+        self._case: tuple[str, str, str, Any] = ("", "", "", None)
+
+    @staticmethod
+    def _leave_open(source: Path, folder: Path) -> None:
+        """A database as a crash leaves it: the last commits are in its write-ahead log alone."""
+        import furthest as ft
+        from benchmarks.fuzzing.prepared import measure
+
+        work = folder / "work"
+        work.mkdir()
+        path = copy_database(source, work)
+        with fixed_world(), closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+            connection.execute("SELECT * FROM furthest_studies").fetchall()
+            url = f"sqlite:///{path}"
+            two = ft.Problem.options(["A", "B"], eps=0.5, sigma=0.3)
+            measure(ft.Study.create("late", two, 0.1, url, lease=1e9), [1, 0], 1000, seed=3)
+            running = ft.Study.load("running", url)
+            for value in (1.0, 0.5, 0.25):
+                running.tell(running.ask(), value)
+            copy_database(path, folder)
+        shutil.rmtree(work)
+
+    def _export(self) -> None:
+        import furthest as ft
+        from furthest.study import documents
+
+        url = f"sqlite:///{self._folders['new'] / 's.db'}"
+        for name in ("stopped", "running", "told", "unknown"):
+            study = ft.Study.load(name, url)
+            write(self._archives / f"{name}.json", documents.exported(study))
+            if name != "running":
+                write(self._archives / f"{name}-certificate.json", study.certificate().to_dict())
+
+    def make(self, rng: random.Random, folder: Path) -> list[Line]:
+        """Damage one thing, then look at it in all ways."""
+        if rng.random() < 0.3:
+            return self._archive_case(rng, folder)
+        kind = rng.choice(("new", "new", "open", "open", "one", "two"))
+        path = copy_database(self._folders[kind] / "s.db", folder)
+        logs = self._logs[kind]
+        name = rng.choice(list(logs))
+        ways = [*WHOLE, *EDITS, *EDITS, *(WAL * 3 if kind == "open" else [])]
+        damage = rng.choice(ways)
+        with suppress(sqlite3.Error):
+            damage(path, name, rng)
+        self._case = (f"{kind} {damage.__name__}", name, "database", logs[name])
+        self._folder = folder
+        storage = {"FURTHEST_STORAGE": "sqlite:///s.db"}
+        commands = [
+            ["study", "verify", name],
+            ["study", "list", *rng.choice(([], ["--json"]))],
+            ["study", "show", name, "--no-foresight", *rng.choice(([], ["--json"]))],
+            ["study", "export", name, "--json"],
+            ["study", "ask", name],
+        ]
+        # Reading must not mend what verifying has to find.
+        if rng.random() < 0.5:
+            commands[0], commands[1] = commands[1], commands[0]
+        return [Line(words, storage) for words in commands]
+
+    def _archive_case(self, rng: random.Random, folder: Path) -> list[Line]:
+        source = rng.choice(sorted(self._archives.iterdir()))
+        original = json.loads(source.read_text())
+        name = source.stem.partition("-")[0]
+        damage = rng.choice((edit_json, edit_json, edit_json, edit_bytes, cut_file, swap_lines))
+        path = Path(shutil.copy(source, folder / "claim.json"))
+        damage(path, name, rng)
+        what = "archive" if "log" in original else "certificate"
+        self._case = (f"{what} {damage.__name__}", name, what, original)
+        self._folder = folder
+        if what == "archive":
+            words = [["study", "verify", "claim.json"], ["study", "verify", "claim.json", "--facts"]]
+        else:
+            copy_database(self._folders["new"] / "s.db", folder)
+            words = [["study", "verify", name, "--certificate", "claim.json"]]
+        return [Line(each, {"FURTHEST_STORAGE": "sqlite:///s.db"}) for each in words]
+
+    def judge(self, lines: list[Line], outcomes: list[Outcome]) -> list[str]:
+        """Whether something was called verified that was changed."""
+        kind, name, what, original = self._case
+        outcome = next(o for line, o in zip(lines, outcomes, strict=True) if "verify" in line.words)
+        if outcome.code not in VERIFIED:
+            return []
+        if what == "database":
+            found = _read(self._folder / "s.db", name)
+            # Since then the study was asked for more, at most.
+            same = found is not None and found[: len(original)] == original
+        else:
+            found = json.loads((self._folder / "claim.json").read_text(encoding="utf-8"))
+            same = _same(found, original)
+        return [] if same else [f"forgery: {kind}"]
+
+
+def _logs(path: Path) -> dict[str, list[Any]]:
+    """The logs of all studies, from a copy: reading an old database migrates it."""
+    from furthest.study.storage import open_storage
+
+    folder = path.parent / "copy"
+    folder.mkdir()
+    storage = open_storage(f"sqlite:///{copy_database(path, folder)}")
+    keys = storage.studies()
+    found = {name: [list(event) for event in storage.read(key)] for name, key in keys.items()}
+    storage.close()
+    shutil.rmtree(folder)
+    return found
+
+
+def _read(path: Path, name: str) -> list[Any] | None:
+    """The log of a study as the program reads it, from a damaged database."""
+
+    def read() -> None:
+        from furthest.study.storage import open_storage
+
+        storage = open_storage(f"sqlite:///{path}")
+        print(json.dumps([list(event) for event in storage.read(storage.studies()[name])]))
+
+    outcome = run_function(read, path.parent)
+    return None if outcome.code else json.loads(outcome.out)
+
+
+def _same(one: Any, other: Any, key: str = "") -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[k], other[k], k) for k in one)
+    if isinstance(one, list) and isinstance(other, list):
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(_same(*pair, key) for pair in pairs)
+    if key in FIGURES and isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=SLACK, abs_tol=SLACK)
+    return bool(one == other) and type(one) is type(other)
+
+
+Damage = Callable[[Path, str, random.Random], None]
+
+
+def _patch(path: Path, change: Callable[[bytearray], Any]) -> None:
+    if path.exists():
+        data = bytearray(path.read_bytes())
+        change(data)
+        path.write_bytes(data)
+
+
+def edit_bytes(path: Path, name: str, rng: random.Random) -> None:
+    """Some bytes are others."""
+
+    def change(data: bytearray) -> None:
+        for _ in range(rng.choice((1, 1, 1, 5, 50))):
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+
+    _patch(path, change)
+
+
+def edit_text(path: Path, name: str, rng: random.Random) -> None:
+    """A digit or letter of a text is another one: no structure breaks."""
+
+    def change(data: bytearray) -> None:
+        places = [i for i, byte in enumerate(data) if chr(byte).isalnum() and byte < 128]
+        place = rng.choice(places)
+        data[place] = ord(rng.choice("0123456789abcdefghijklmnopqrstuvwxyz"))
+
+    _patch(path, change)
+
+
+def cut_file(path: Path, name: str, rng: random.Random) -> None:
+    """The end is missing."""
+    _patch(path, lambda data: data.__delitem__(slice(rng.randrange(len(data)), None)))
+
+
+def cut_pages(path: Path, name: str, rng: random.Random) -> None:
+    """Whole pages are missing at the end."""
+    _patch(path, lambda data: data.__delitem__(slice(PAGE * rng.randrange(len(data) // PAGE), None)))
+
+
+def zero_page(path: Path, name: str, rng: random.Random) -> None:
+    """A page is empty."""
+
+    def change(data: bytearray) -> None:
+        place = PAGE * rng.randrange(len(data) // PAGE)
+        data[place : place + PAGE] = bytes(PAGE)
+
+    _patch(path, change)
+
+
+def swap_pages(path: Path, name: str, rng: random.Random) -> None:
+    """Two pages are in each other's place."""
+
+    def change(data: bytearray) -> None:
+        one, other = (PAGE * rng.randrange(len(data) // PAGE) for _ in range(2))
+        first, second = data[one : one + PAGE], data[other : other + PAGE]
+        data[one : one + PAGE], data[other : other + PAGE] = second, first
+
+    _patch(path, change)
+
+
+def lose_wal(path: Path, name: str, rng: random.Random) -> None:
+    """The write-ahead log is gone."""
+    path.with_name(f"{path.name}-wal").unlink(missing_ok=True)
+
+
+def cut_wal(path: Path, name: str, rng: random.Random) -> None:
+    """The end of the write-ahead log is missing."""
+    cut_file(path.with_name(f"{path.name}-wal"), name, rng)
+
+
+def edit_wal(path: Path, name: str, rng: random.Random) -> None:
+    """Some bytes of the write-ahead log are others."""
+    edit_bytes(path.with_name(f"{path.name}-wal"), name, rng)
+
+
+def lose_shared_memory(path: Path, name: str, rng: random.Random) -> None:
+    """The index of the write-ahead log is gone, or damaged."""
+    index = path.with_name(f"{path.name}-shm")
+    if rng.random() < 0.5:
+        index.unlink(missing_ok=True)
+    else:
+        edit_bytes(index, name, rng)
+
+
+WHOLE: list[Damage] = [edit_bytes, edit_text, edit_text, cut_file, cut_pages, zero_page, swap_pages]
+WAL: list[Damage] = [lose_wal, cut_wal, edit_wal, lose_shared_memory]
+
+COLUMNS = ("seq", "kind", "at", "trial", "arm", "value", "data", "worker")
+ODD_VALUES: list[Any] = [
+    *(None, 0, 1, -1, 0.0, 0.5, 10**9, 2**62, -(2**63), 1e308, -1e-300, "", "x", "1", "nan", b"", b"\xff"),
+    *("told", "asked", "failed", "added", "created", "stopped", "\x1b[31m", "[/red]", "{}", "[]", "null"),
+    *(float("inf"), "x" * 100_000, "²", "\n"),
+]
+ODD_SETTINGS: list[Any] = [
+    *(None, 0, 1, -1, 0.5, 1e308, 1e-320, 10**9, 10**400, "", "x", [], {}, True, [1], [[1]], "nan"),
+    *([[1, 2], [3]], ["a", "a"], ["\x1b[31m", "[/x]"], float("nan"), float("inf"), 99, "lebai", "os:path"),
+    *({"a": 1}, [[0.0, 0.0], [0.0, 0.0]], [[1e308, 1], [1, 1e308]], "os.path:join", "fixed", "told"),
+]
+
+
+def _events(connection: sqlite3.Connection, name: str) -> tuple[int, list[int]]:
+    """The study's key and the numbers of its events."""
+    query = "SELECT key FROM furthest_studies WHERE name = ?"
+    (key,) = connection.execute(query, (name,)).fetchone()
+    rows = connection.execute("SELECT seq FROM furthest_events WHERE study = ? ORDER BY seq", (key,))
+    return key, [seq for (seq,) in rows]
+
+
+def _sql(
+    change: Callable[[sqlite3.Connection, int, list[int], random.Random], Any], name: str
+) -> Damage:
+    def damage(path: Path, study: str, rng: random.Random) -> None:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            # What the schema forbids, a hand with the right tool does all the same.
+            connection.execute("PRAGMA ignore_check_constraints = ON")
+            change(connection, *_events(connection, study), rng)
+
+    damage.__name__ = name
+    return damage
+
+
+def _set_value(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+    column = rng.choice(COLUMNS)
+    connection.execute(
+        f"UPDATE furthest_events SET {column} = ? WHERE study = ? AND seq = ?",  # noqa: S608
+        (rng.choice(ODD_VALUES), key, rng.choice(seqs)),
+    )
+
+
+def _nudge_value(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+    change = rng.choice(("value = value + 1e-9", "value = value * 2", "at = at + 1", "arm = 1 - arm"))
+    connection.execute(
+        f"UPDATE furthest_events SET {change} WHERE study = ? AND seq = ?",  # noqa: S608
+        (key, rng.choice(seqs)),
+    )
+
+
+def _delete_events(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+    first = rng.choice(seqs)
+    last = rng.choice((first, first + 1, 10**9))
+    connection.execute(
+        "DELETE FROM furthest_events WHERE study = ? AND seq BETWEEN ? AND ?", (key, first, last)
+    )
+
+
+def _close_gap(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+    """An event is gone and those after it have moved up."""
+    first = rng.choice(seqs)
+    connection.execute("DELETE FROM furthest_events WHERE study = ? AND seq = ?", (key, first))
+    for seq in seqs[seqs.index(first) + 1 :]:
+        connection.execute(
+            "UPDATE furthest_events SET seq = ? WHERE study = ? AND seq = ?", (seq - 1, key, seq)
+        )
+
+
+def _swap_events(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+    one = rng.choice(seqs)
+    other = rng.choice((one + 1, rng.choice(seqs)))
+    for old, new in ((one, -1), (other, one), (-1, other)):
+        connection.execute(
+            "UPDATE furthest_events SET seq = ? WHERE study = ? AND seq = ?", (new, key, old)
+        )
+
+
+def _copy_event(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+    """An event is there twice: the copy at the end."""
+    columns = ", ".join(
+        row[1]
+        for row in connection.execute("PRAGMA table_info(furthest_events)")
+        if row[1] not in ("seq",)
+    )
+    connection.execute(
+        f"INSERT INTO furthest_events (seq, {columns}) SELECT ?, {columns} "  # noqa: S608
+        "FROM furthest_events WHERE study = ? AND seq = ?",
+        (seqs[-1] + 1, key, rng.choice(seqs)),
+    )
+
+
+def _edit_settings(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+    query = "SELECT data FROM furthest_events WHERE study = ? AND seq = 1"
+    settings = json.loads(connection.execute(query, (key,)).fetchone()[0])
+    settings = _edited(settings, rng, ODD_SETTINGS)
+    connection.execute(
+        "UPDATE furthest_events SET data = ? WHERE study = ? AND seq = 1",
+        (json.dumps(settings), key),
+    )
+
+
+def _swap_names(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+    names = [row[0] for row in connection.execute("SELECT name FROM furthest_studies")]
+    (mine,) = connection.execute("SELECT name FROM furthest_studies WHERE key = ?", (key,)).fetchone()
+    other = rng.choice(names)
+    for old, new in ((mine, "\x1b"), (other, mine), ("\x1b", other)):
+        connection.execute("UPDATE furthest_studies SET name = ? WHERE name = ?", (new, old))
+
+
+def _odd_studies(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+    """The table of studies, whatever its columns are, has an odd value."""
+    columns = [row[1] for row in connection.execute("PRAGMA table_info(furthest_studies)")]
+    connection.execute(
+        f"UPDATE OR IGNORE furthest_studies SET {rng.choice(columns)} = ? WHERE key = ?",  # noqa: S608
+        (rng.choice(ODD_VALUES), key),
+    )
+
+
+def _odd_schema(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+    statements = (
+        "UPDATE furthest_schema SET version = 0",
+        "UPDATE furthest_schema SET version = 99",
+        "UPDATE furthest_schema SET version = -1",
+        "UPDATE furthest_schema SET version = 'x'",
+        "UPDATE furthest_schema SET version = x'ff'",
+        "DELETE FROM furthest_schema",
+        "DROP TABLE furthest_schema",
+        "DROP TABLE furthest_events",
+        "DROP TABLE furthest_studies",
+        "ALTER TABLE furthest_events DROP COLUMN data",
+        "ALTER TABLE furthest_events RENAME COLUMN kind TO what",
+        "INSERT INTO furthest_schema (version) VALUES (1)",
+        "DELETE FROM furthest_studies",
+        "DELETE FROM furthest_events",
+        "UPDATE furthest_events SET study = study + 1",
+    )
+    connection.execute(rng.choice(statements))
+
+
+EDITS: list[Damage] = [
+    _sql(_set_value, "set a value"),
+    _sql(_set_value, "set a value"),
+    _sql(_nudge_value, "nudge a value"),
+    _sql(_delete_events, "delete events"),
+    _sql(_close_gap, "delete an event, renumber"),
+    _sql(_swap_events, "swap events"),
+    _sql(_copy_event, "copy an event"),
+    _sql(_edit_settings, "edit the settings"),
+    _sql(_edit_settings, "edit the settings"),
+    _sql(_swap_names, "swap names"),
+    _sql(_odd_studies, "odd studies"),
+    _sql(_odd_schema, "odd schema"),
+]
+
+
+def _edited(document: Any, rng: random.Random, odd: list[Any]) -> Any:
+    """One place of a document changed: another value, less, more, or hardly anything."""
+    document = copy.deepcopy(document)
+    here, key = None, None
+    inner = document
+    while isinstance(inner, dict | list) and inner and (here is None or rng.random() < 0.8):
+        here, key = inner, rng.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
+        inner = inner[key]
+    if here is None:
+        return rng.choice(odd)
+    match rng.randrange(5):
+        case 0:
+            del here[key]
+        case 1:
+            here[key] = [here[key], here[key]]
+        case 2 if isinstance(inner, int | float) and not isinstance(inner, bool):
+            here[key] = rng.choice((inner + 1, inner * 1.001, -inner, float(inner), inner + 1e-9))
+        case 3 if isinstance(inner, str):
+            here[key] = rng.choice((inner + " ", inner.upper(), inner[:-1], f"\x1b[31m{inner}"))
+        case _:
+            here[key] = rng.choice(odd)
+    return document
+
+
+def edit_json(path: Path, name: str, rng: random.Random) -> None:
+    """One place of the document is another."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(_edited(document, rng, ODD_SETTINGS + ODD_TEXTS)), encoding="utf-8")
+
+
+def swap_lines(path: Path, name: str, rng: random.Random) -> None:
+    """Two events of the log are in each other's place; or some other list of the document."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    lists = [value for value in document.values() if isinstance(value, list) and len(value) > 1]
+    rows = document.get("log") or rng.choice(lists or [[1, 2]])
+    one, other = (rng.randrange(len(rows)) for _ in range(2))
+    rows[one], rows[other] = rows[other], rows[one]
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+ODD_TEXTS: list[Any] = [text for text in pools.TEXTS if text.isascii()]
