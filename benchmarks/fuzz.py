@@ -30,25 +30,24 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 # The processes share the cores already.
-for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(name, "1")
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.fuzzing.runner import Line, Outcome, judge, run
-
+from benchmarks.fuzzing.runner import Case, Line, Outcome, judge, run_all
 
 # Where a sync costs nothing, if there is such a place.
 MEMORY = next((place for place in ("/dev/shm",) if os.access(place, os.W_OK)), None)  # noqa: S108
 
 
+# Kinds that are counted, but are no fault of the program.
+NO_FAULT = "unprotected"
+
+
 class Target(Protocol):
     """One kind of input."""
 
-    def make(self, rng: random.Random, folder: Path) -> list[Line]:
+    def make(self, rng: random.Random, folder: Path) -> Case:
         """Command lines, one after the other, and in the folder what they need."""
-
-    def judge(self, lines: list[Line], outcomes: list[Outcome]) -> list[str]:
-        """What must not be, beside what goes for all lines: `kind: what was seen`."""
 
 
 class Verdict(NamedTuple):
@@ -57,22 +56,26 @@ class Verdict(NamedTuple):
     number: int
     codes: list[int]
     bad: list[str]
+    found: list[str]  # the same, with what is counted and no fault
     seconds: float  # of processor time
 
 
-def targets() -> dict[str, Any]:
-    """The three kinds; importing them loads the program."""
+def make_target(name: str, template: Path, *, quick: bool) -> Target:
+    """One of the three; importing them loads the program. The template is theirs to fill."""
     from benchmarks.fuzzing.commands import Commands
     from benchmarks.fuzzing.databases import Databases
     from benchmarks.fuzzing.files import Files
 
-    return {"commands": Commands, "files": Files, "databases": Databases}
+    if name == "commands":
+        return Commands(template, quick=quick)
+    return Files(template) if name == "files" else Databases(template)
 
 
 def warm_up(folder: Path, *, quick: bool) -> None:
     """Import all, and load or compile what the cases may need, before the forks."""
-    import furthest.paper.reproduction  # noqa: F401
     from benchmarks.fuzzing.commands import QUICK, STRATEGIES
+
+    import furthest.paper.reproduction  # noqa: F401
     from furthest.plots import pyplot
 
     pyplot()
@@ -115,14 +118,15 @@ def one_case(target: Target, name: str, seed: int, keep: Path, number: int) -> V
     rng = random.Random(f"{name}/{seed}/{number}")  # noqa: S311
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir=MEMORY) as place:
         folder = Path(place)
-        lines = target.make(rng, folder)
-        outcomes = [run(line, folder) for line in lines]
-        bad = [each for pair in zip(lines, outcomes, strict=True) for each in judge(*pair)]
-        bad += target.judge(lines, outcomes)
+        case = target.make(rng, folder)
+        outcomes = run_all(case.lines, folder)
+        found = [each for pair in zip(case.lines, outcomes, strict=False) for each in judge(*pair)]
+        found += case.judge(outcomes)
+        bad = [each for each in found if not each.startswith(NO_FAULT)]
         if bad:
-            _keep(keep / f"{name}-{seed}-{number}", folder, lines, outcomes, bad)
+            _keep(keep / f"{name}-{seed}-{number}", folder, case.lines, outcomes, found)
     seconds = sum(outcome.seconds for outcome in outcomes)
-    return Verdict(number, [outcome.code for outcome in outcomes], bad, seconds)
+    return Verdict(number, [outcome.code for outcome in outcomes], bad, found, seconds)
 
 
 def _keep(
@@ -136,7 +140,7 @@ def _keep(
 
 
 # What the forked workers inherit, instead of having it sent with every case.
-_WORK: list[Callable[[int], Verdict]] = [lambda number: Verdict(number, [], [], 0.0)]
+_WORK: list[Callable[[int], Verdict]] = [lambda number: Verdict(number, [], [], [], 0.0)]
 
 
 def _work(number: int) -> Verdict:
@@ -154,7 +158,7 @@ def fuzz(
 ) -> Iterator[Verdict]:
     """The verdicts on these cases of one target, as they are finished."""
     with tempfile.TemporaryDirectory(prefix="fuzz-template-") as place:
-        target = targets()[name](Path(place), quick=quick)
+        target = make_target(name, Path(place), quick=quick)
         warm_up(Path(place), quick=quick)
         _WORK[0] = partial(one_case, target, name, seed, keep)
         gc.collect()
@@ -168,7 +172,7 @@ def fuzz(
 def summary(verdicts: list[Verdict]) -> dict[str, Any]:
     """Counts, as plain data."""
     codes = Counter(code for verdict in verdicts for code in verdict.codes)
-    kinds = Counter(text.partition(":")[0] for verdict in verdicts for text in verdict.bad)
+    kinds = Counter(text.partition(":")[0] for verdict in verdicts for text in verdict.found)
     return {
         "cases": len(verdicts),
         "lines": sum(codes.values()),
@@ -216,9 +220,7 @@ def main() -> int:
     bad = 0
     started = time.perf_counter()
     keep = options.keep.resolve()
-    cases = fuzz(
-        options.target, numbers, options.seed, options.jobs, keep, quick=options.quick
-    )
+    cases = fuzz(options.target, numbers, options.seed, options.jobs, keep, quick=options.quick)
     with _bar(options.target, len(numbers)) as advance:
         for verdict in cases:
             verdicts.append(verdict)

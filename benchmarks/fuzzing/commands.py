@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
-
 from benchmarks.fuzzing import pools
 from benchmarks.fuzzing.prepared import prepare
-from benchmarks.fuzzing.runner import Line, Outcome
+from benchmarks.fuzzing.runner import Case, Line
+
 from furthest.cli import app
 
 # What compiled code there is for: sampling rule, stopping rule, threshold. More would be compiled
@@ -32,9 +32,22 @@ WEIGHTS = {"demo": 0.1, "reproduce": 0.5, "rules": 0.2, "study show": 2.0, "stud
 
 # The instances, each with its dimension.
 INSTANCES = {
-    **{"hard": 2, "hard:d=3": 3, "random:d=2,arms=4,seed=3": 2, "circle:seed=1": 2, "two.toml": 2},
-    **{"table.csv": 3, "hard.npz": 2, "unknown.toml": 3, "markup.toml": 3, "bounds.toml": 2},
-    **{"factors.toml": 6, "answers.toml": 2, "wide.toml": 4, "exact.toml": 2, "given.csv": 2},
+    "hard": 2,
+    "hard:d=3": 3,
+    "random:d=2,arms=4,seed=3": 2,
+    "circle:seed=1": 2,
+    "two.toml": 2,
+    "table.csv": 3,
+    "hard.npz": 2,
+    "unknown.toml": 3,
+    "markup.toml": 3,
+    "bounds.toml": 2,
+    "factors.toml": 6,
+    "answers.toml": 2,
+    "wide.toml": 4,
+    "exact.toml": 2,
+    "given.csv": 2,
+    "dollar.toml": 3,
 }
 VALID: dict[str, tuple[str, ...]] = {
     "eps": ("0.1", "0.5", "0.3"),
@@ -83,22 +96,32 @@ NASTY: dict[str, list[str]] = {
     "schedule": [
         *(f"lazy:geometric,start={n},ratio={n}" for n in pools.NUMBERS),
         *(f"sticky:bernoulli,p={n}" for n in pools.NUMBERS),
-        *("lazy", "sticky:", "every:", "lazy:,", "lazy:constant,start", "lazy:constant,start=1,start=2"),
+        *(
+            "lazy",
+            "sticky:",
+            "every:",
+            "lazy:,",
+            "lazy:constant,start",
+            "lazy:constant,start=1,start=2",
+        ),
         *pools.TEXTS,
     ],
 }
 # How often an optional part is there, and a part is spoiled, where not as often as all others.
 THERE = {"notion": 0.08, "sigma": 0.08, "option": 0.05, "stopping_option": 0.08, "yes": 0.8}
-THERE |= {"table": 0.1, "draw": 1.0, "jobs": 0.08, "plot": 0.1}
+THERE |= {"table": 0.1, "draw": 1.0, "jobs": 0.08, "plot": 0.15}
 SPOILED = {"name": 0.3, "instance": 0.6, "trial": 0.5}
 
 # Where a large number means a lot of work and nothing else.
-COUNTS = {"runs", "max_rounds", "n", "limit", "retries", "jobs", "timeout"}
+COUNTS = {"runs", "max_rounds", "n", "jobs", "timeout"}
 FEW = [
     number
     for number in pools.NUMBERS
     if not number.isascii() or not number.isdecimal() or len(number) < 2 or len(number) > 18
 ]
+# And where it is taken at its word, however large.
+ENDLESS = {"limit", "retries"}
+SMALL_NUMBERS = [number for number in FEW if len(number) < 9]
 FEW += [number for number in pools.INTEGERS if len(number) < 2 or len(number) > 18] * 3
 
 
@@ -111,7 +134,7 @@ class Commands:
         prepare(template)
         self._studies: dict[str, Any] = json.loads((template / "studies.json").read_text())
 
-    def make(self, rng: random.Random, folder: Path) -> list[Line]:
+    def make(self, rng: random.Random, folder: Path) -> Case:
         """One line, in a copy of all files."""
         shutil.copytree(self._template, folder, dirs_exist_ok=True, symlinks=True)
         commands = all_commands()
@@ -126,11 +149,7 @@ class Commands:
         environment = {"FURTHEST_STORAGE": "sqlite:///studies.db"}
         if rng.random() < 0.03:
             environment["COLUMNS"] = rng.choice(("1", "0", "7", "-3", "x", "99999"))
-        return [Line(words, environment, raw="export" in words)]
-
-    def judge(self, lines: list[Line], outcomes: list[Outcome]) -> list[str]:
-        """Nothing beside what goes for all."""
-        return []
+        return Case([Line(words, environment, raw="export" in words)])
 
     def _arguments(self, command: Any, rng: random.Random, bad: int) -> list[str]:
         context = self._context(command, rng)
@@ -168,8 +187,9 @@ class Commands:
 
     @staticmethod
     def _spoiled(chosen: list[Any], rng: random.Random) -> str | None:
-        names = [None, *(parameter.name for parameter in chosen)]
-        return rng.choices(names, [0.4, *(SPOILED.get(name, 1.0) for name in names[1:])])[0]
+        names: list[str | None] = [None, *(parameter.name for parameter in chosen)]
+        weights = [0.4, *(SPOILED.get(parameter.name, 1.0) for parameter in chosen)]
+        return rng.choices(names, weights)[0]
 
     @staticmethod
     def _value(parameter: Any, context: dict[str, str], rng: random.Random, spoiled: bool) -> str:
@@ -205,6 +225,8 @@ def _nasty(name: str, kind: str) -> list[str]:
     """What may stand for a parameter and should not."""
     if name in COUNTS:
         return FEW
+    if name in ENDLESS:
+        return SMALL_NUMBERS
     if name in NASTY:
         return NASTY[name]
     if "int" in kind:
@@ -226,7 +248,9 @@ def _broken(words: list[str], rng: random.Random) -> list[str]:
         case 2:
             words.insert(place, rng.choice(pools.TEXTS + pools.NUMBERS))
         case 3:
-            words.insert(place, rng.choice(("--json", "--help", "--nonsense", "-n", "--", "--runs=2")))
+            words.insert(
+                place, rng.choice(("--json", "--help", "--nonsense", "-n", "--", "--runs=2"))
+            )
         case _:
             other = rng.randrange(len(words))
             words[place], words[other] = words[other], words[place]

@@ -15,8 +15,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.fuzzing import pools
-from benchmarks.fuzzing.prepared import DATA, copy_database, fill, fixed_world, write
-from benchmarks.fuzzing.runner import VERIFY_CODES, Line, Outcome, run_function
+from benchmarks.fuzzing.prepared import (
+    DATA,
+    TEXTS,
+    copy_database,
+    fill,
+    fixed_world,
+    measure,
+    write,
+)
+from benchmarks.fuzzing.runner import VERIFY_CODES, Case, Line, Outcome, run_function
+
+import furthest as ft
+from furthest.study import documents
+from furthest.study.storage import open_storage
 
 PAGE = 4096
 VERIFIED = VERIFY_CODES - {1, 2}
@@ -26,19 +38,10 @@ FIGURES = {"statistic", "threshold", "estimate"}
 SLACK = 1e-6
 
 
-class Damaged(NamedTuple):
-    """What was done, and to what."""
-
-    kind: str
-    name: str  # of the study, or of the archive
-    lines: list[Line]
-
-
 class Databases:
     """Several databases, their archives and certificates, each case with one of them damaged."""
 
-    def __init__(self, template: Path, *, quick: bool = False) -> None:
-        self._template = template
+    def __init__(self, template: Path) -> None:
         self._folders = {name: template / name for name in ("new", "open", "one", "two")}
         for folder in self._folders.values():
             folder.mkdir()
@@ -51,19 +54,12 @@ class Databases:
         self._archives = template / "archives"
         self._archives.mkdir()
         self._export()
-        # The warm-up runs with these.
-        for name in ("two.toml", "unknown.toml"):
-            from benchmarks.fuzzing.prepared import TEXTS
-
+        for name in ("two.toml", "unknown.toml"):  # to warm up with
             (template / name).write_text(TEXTS[name])
-        self._case: tuple[str, str, str, Any] = ("", "", "", None)
 
     @staticmethod
     def _leave_open(source: Path, folder: Path) -> None:
         """A database as a crash leaves it: the last commits are in its write-ahead log alone."""
-        import furthest as ft
-        from benchmarks.fuzzing.prepared import measure
-
         work = folder / "work"
         work.mkdir()
         path = copy_database(source, work)
@@ -80,17 +76,15 @@ class Databases:
         shutil.rmtree(work)
 
     def _export(self) -> None:
-        import furthest as ft
-        from furthest.study import documents
-
         url = f"sqlite:///{self._folders['new'] / 's.db'}"
         for name in ("stopped", "running", "told", "unknown"):
             study = ft.Study.load(name, url)
             write(self._archives / f"{name}.json", documents.exported(study))
             if name != "running":
-                write(self._archives / f"{name}-certificate.json", study.certificate().to_dict())
+                shown = documents.shown(study, foresight=False)
+                write(self._archives / f"{name}-certificate.json", shown["certificate"])
 
-    def make(self, rng: random.Random, folder: Path) -> list[Line]:
+    def make(self, rng: random.Random, folder: Path) -> Case:
         """Damage one thing, then look at it in all ways."""
         if rng.random() < 0.3:
             return self._archive_case(rng, folder)
@@ -98,12 +92,15 @@ class Databases:
         path = copy_database(self._folders[kind] / "s.db", folder)
         logs = self._logs[kind]
         name = rng.choice(list(logs))
-        ways = [*WHOLE, *EDITS, *EDITS, *(WAL * 3 if kind == "open" else [])]
+        ways = [*WHOLE, *EDITS, *EDITS, *([*OPEN] * 3 if kind == "open" else [])]
         damage = rng.choice(ways)
         with suppress(sqlite3.Error):
-            damage(path, name, rng)
-        self._case = (f"{kind} {damage.__name__}", name, "database", logs[name])
-        self._folder = folder
+            if damage in EDITS:
+                _edit(EDITS[damage], path, name, rng)
+            elif damage == "an older copy":
+                self._roll_back(path)
+            else:
+                (WHOLE | OPEN)[damage](path, rng)
         storage = {"FURTHEST_STORAGE": "sqlite:///s.db"}
         commands = [
             ["study", "verify", name],
@@ -115,45 +112,62 @@ class Databases:
         # Reading must not mend what verifying has to find.
         if rng.random() < 0.5:
             commands[0], commands[1] = commands[1], commands[0]
-        return [Line(words, storage) for words in commands]
+        lines = [Line(words, storage) for words in commands]
+        # Nothing but its own sense protects a log of before the chain.
+        fault = "forgery" if kind in ("new", "open") else "unprotected"
 
-    def _archive_case(self, rng: random.Random, folder: Path) -> list[Line]:
+        def judge(outcomes: list[Outcome]) -> list[str]:
+            if not _is_verified(lines, outcomes):
+                return []
+            found = _read(path, name)
+            # Since then the study was asked for more, at most.
+            if found is not None and found[: len(logs[name])] == logs[name]:
+                return []
+            return [f"{fault}: {kind}, {damage}"]
+
+        return Case(lines, judge)
+
+    def _roll_back(self, path: Path) -> None:
+        """The database is that of some time ago; what else lies beside it is not."""
+        for file in path.parent.glob(f"{path.name}-*"):
+            if file.name.endswith(("-wal", "-shm")):
+                file.unlink()
+        shutil.copy(self._folders["new"] / path.name, path)
+
+    def _archive_case(self, rng: random.Random, folder: Path) -> Case:
         source = rng.choice(sorted(self._archives.iterdir()))
         original = json.loads(source.read_text())
         name = source.stem.partition("-")[0]
-        damage = rng.choice((edit_json, edit_json, edit_json, edit_bytes, cut_file, swap_lines))
+        damage = rng.choice([*DOCUMENTS])
         path = Path(shutil.copy(source, folder / "claim.json"))
-        damage(path, name, rng)
+        DOCUMENTS[damage](path, rng)
         what = "archive" if "log" in original else "certificate"
-        self._case = (f"{what} {damage.__name__}", name, what, original)
-        self._folder = folder
         if what == "archive":
-            words = [["study", "verify", "claim.json"], ["study", "verify", "claim.json", "--facts"]]
+            words = [
+                ["study", "verify", "claim.json"],
+                ["study", "verify", "claim.json", "--facts"],
+            ]
         else:
             copy_database(self._folders["new"] / "s.db", folder)
             words = [["study", "verify", name, "--certificate", "claim.json"]]
-        return [Line(each, {"FURTHEST_STORAGE": "sqlite:///s.db"}) for each in words]
+        lines = [Line(each, {"FURTHEST_STORAGE": "sqlite:///s.db"}) for each in words]
 
-    def judge(self, lines: list[Line], outcomes: list[Outcome]) -> list[str]:
-        """Whether something was called verified that was changed."""
-        kind, name, what, original = self._case
-        outcome = next(o for line, o in zip(lines, outcomes, strict=True) if "verify" in line.words)
-        if outcome.code not in VERIFIED:
-            return []
-        if what == "database":
-            found = _read(self._folder / "s.db", name)
-            # Since then the study was asked for more, at most.
-            same = found is not None and found[: len(original)] == original
-        else:
-            found = json.loads((self._folder / "claim.json").read_text(encoding="utf-8"))
-            same = _same(found, original)
-        return [] if same else [f"forgery: {kind}"]
+        def judge(outcomes: list[Outcome]) -> list[str]:
+            if not _is_verified(lines, outcomes) or _same(json.loads(path.read_text()), original):
+                return []
+            return [f"forgery: {what}, {damage}"]
+
+        return Case(lines, judge)
+
+
+def _is_verified(lines: list[Line], outcomes: list[Outcome]) -> bool:
+    """Whether the first line that verifies says so."""
+    pairs = zip(lines, outcomes, strict=False)
+    return next(o.code in VERIFIED for line, o in pairs if "verify" in line.words)
 
 
 def _logs(path: Path) -> dict[str, list[Any]]:
     """The logs of all studies, from a copy: reading an old database migrates it."""
-    from furthest.study.storage import open_storage
-
     folder = path.parent / "copy"
     folder.mkdir()
     storage = open_storage(f"sqlite:///{copy_database(path, folder)}")
@@ -168,8 +182,6 @@ def _read(path: Path, name: str) -> list[Any] | None:
     """The log of a study as the program reads it, from a damaged database."""
 
     def read() -> None:
-        from furthest.study.storage import open_storage
-
         storage = open_storage(f"sqlite:///{path}")
         print(json.dumps([list(event) for event in storage.read(storage.studies()[name])]))
 
@@ -188,7 +200,7 @@ def _same(one: Any, other: Any, key: str = "") -> bool:
     return bool(one == other) and type(one) is type(other)
 
 
-Damage = Callable[[Path, str, random.Random], None]
+Damage = Callable[[Path, random.Random], None]
 
 
 def _patch(path: Path, change: Callable[[bytearray], Any]) -> None:
@@ -198,7 +210,7 @@ def _patch(path: Path, change: Callable[[bytearray], Any]) -> None:
         path.write_bytes(data)
 
 
-def edit_bytes(path: Path, name: str, rng: random.Random) -> None:
+def edit_bytes(path: Path, rng: random.Random) -> None:
     """Some bytes are others."""
 
     def change(data: bytearray) -> None:
@@ -208,7 +220,7 @@ def edit_bytes(path: Path, name: str, rng: random.Random) -> None:
     _patch(path, change)
 
 
-def edit_text(path: Path, name: str, rng: random.Random) -> None:
+def edit_text(path: Path, rng: random.Random) -> None:
     """A digit or letter of a text is another one: no structure breaks."""
 
     def change(data: bytearray) -> None:
@@ -219,17 +231,19 @@ def edit_text(path: Path, name: str, rng: random.Random) -> None:
     _patch(path, change)
 
 
-def cut_file(path: Path, name: str, rng: random.Random) -> None:
+def cut_file(path: Path, rng: random.Random) -> None:
     """The end is missing."""
     _patch(path, lambda data: data.__delitem__(slice(rng.randrange(len(data)), None)))
 
 
-def cut_pages(path: Path, name: str, rng: random.Random) -> None:
+def cut_pages(path: Path, rng: random.Random) -> None:
     """Whole pages are missing at the end."""
-    _patch(path, lambda data: data.__delitem__(slice(PAGE * rng.randrange(len(data) // PAGE), None)))
+    _patch(
+        path, lambda data: data.__delitem__(slice(PAGE * rng.randrange(len(data) // PAGE), None))
+    )
 
 
-def zero_page(path: Path, name: str, rng: random.Random) -> None:
+def zero_page(path: Path, rng: random.Random) -> None:
     """A page is empty."""
 
     def change(data: bytearray) -> None:
@@ -239,7 +253,7 @@ def zero_page(path: Path, name: str, rng: random.Random) -> None:
     _patch(path, change)
 
 
-def swap_pages(path: Path, name: str, rng: random.Random) -> None:
+def swap_pages(path: Path, rng: random.Random) -> None:
     """Two pages are in each other's place."""
 
     def change(data: bytearray) -> None:
@@ -250,152 +264,206 @@ def swap_pages(path: Path, name: str, rng: random.Random) -> None:
     _patch(path, change)
 
 
-def lose_wal(path: Path, name: str, rng: random.Random) -> None:
+def lose_wal(path: Path, _: random.Random) -> None:
     """The write-ahead log is gone."""
     path.with_name(f"{path.name}-wal").unlink(missing_ok=True)
 
 
-def cut_wal(path: Path, name: str, rng: random.Random) -> None:
+def cut_wal(path: Path, rng: random.Random) -> None:
     """The end of the write-ahead log is missing."""
-    cut_file(path.with_name(f"{path.name}-wal"), name, rng)
+    cut_file(path.with_name(f"{path.name}-wal"), rng)
 
 
-def edit_wal(path: Path, name: str, rng: random.Random) -> None:
+def edit_wal(path: Path, rng: random.Random) -> None:
     """Some bytes of the write-ahead log are others."""
-    edit_bytes(path.with_name(f"{path.name}-wal"), name, rng)
+    edit_bytes(path.with_name(f"{path.name}-wal"), rng)
 
 
-def lose_shared_memory(path: Path, name: str, rng: random.Random) -> None:
+def lose_shared_memory(path: Path, rng: random.Random) -> None:
     """The index of the write-ahead log is gone, or damaged."""
     index = path.with_name(f"{path.name}-shm")
     if rng.random() < 0.5:
         index.unlink(missing_ok=True)
     else:
-        edit_bytes(index, name, rng)
+        edit_bytes(index, rng)
 
 
-WHOLE: list[Damage] = [edit_bytes, edit_text, edit_text, cut_file, cut_pages, zero_page, swap_pages]
-WAL: list[Damage] = [lose_wal, cut_wal, edit_wal, lose_shared_memory]
+def lose_the_rest(path: Path, _: random.Random) -> None:
+    """What lies beside the database, and is not SQLite's, is gone."""
+    for file in path.parent.glob(f"{path.name}-*"):
+        if not file.name.endswith(("-wal", "-shm")):
+            file.unlink()
+
+
+WHOLE: dict[str, Damage] = {
+    "bytes": edit_bytes,
+    "a letter": edit_text,
+    "another letter": edit_text,
+    "cut": cut_file,
+    "pages cut off": cut_pages,
+    "a page of zeros": zero_page,
+    "pages swapped": swap_pages,
+    "alone": lose_the_rest,
+}
+OPEN: dict[str, Damage] = {
+    "no write-ahead log": lose_wal,
+    "write-ahead log cut": cut_wal,
+    "bytes of the write-ahead log": edit_wal,
+    "index of the write-ahead log": lose_shared_memory,
+    "an older copy": lose_the_rest,  # stands for Databases._roll_back
+}
 
 COLUMNS = ("seq", "kind", "at", "trial", "arm", "value", "data", "worker")
 ODD_VALUES: list[Any] = [
-    *(None, 0, 1, -1, 0.0, 0.5, 10**9, 2**62, -(2**63), 1e308, -1e-300, "", "x", "1", "nan", b"", b"\xff"),
-    *("told", "asked", "failed", "added", "created", "stopped", "\x1b[31m", "[/red]", "{}", "[]", "null"),
+    *(
+        None,
+        0,
+        1,
+        -1,
+        0.0,
+        0.5,
+        10**9,
+        2**62,
+        -(2**63),
+        1e308,
+        -1e-300,
+        "",
+        "x",
+        "1",
+        "nan",
+        b"",
+        b"\xff",
+    ),
+    *(
+        "told",
+        "asked",
+        "failed",
+        "added",
+        "created",
+        "stopped",
+        "\x1b[31m",
+        "[/red]",
+        "{}",
+        "[]",
+        "null",
+    ),
     *(float("inf"), "x" * 100_000, "²", "\n"),
 ]
 ODD_SETTINGS: list[Any] = [
     *(None, 0, 1, -1, 0.5, 1e308, 1e-320, 10**9, 10**400, "", "x", [], {}, True, [1], [[1]], "nan"),
-    *([[1, 2], [3]], ["a", "a"], ["\x1b[31m", "[/x]"], float("nan"), float("inf"), 99, "lebai", "os:path"),
-    *({"a": 1}, [[0.0, 0.0], [0.0, 0.0]], [[1e308, 1], [1, 1e308]], "os.path:join", "fixed", "told"),
+    *(
+        [[1, 2], [3]],
+        ["a", "a"],
+        ["\x1b[31m", "[/x]"],
+        float("nan"),
+        float("inf"),
+        99,
+        "lebai",
+        "os:path",
+    ),
+    *(
+        {"a": 1},
+        [[0.0, 0.0], [0.0, 0.0]],
+        [[1e308, 1], [1, 1e308]],
+        "os.path:join",
+        "fixed",
+        "told",
+    ),
 ]
 
 
-def _events(connection: sqlite3.Connection, name: str) -> tuple[int, list[int]]:
-    """The study's key and the numbers of its events."""
-    query = "SELECT key FROM furthest_studies WHERE name = ?"
-    (key,) = connection.execute(query, (name,)).fetchone()
-    rows = connection.execute("SELECT seq FROM furthest_events WHERE study = ? ORDER BY seq", (key,))
-    return key, [seq for (seq,) in rows]
+class Log(NamedTuple):
+    """The log of a study in the hands of somebody who knows SQL."""
+
+    connection: sqlite3.Connection
+    key: int
+    seqs: list[int]
+
+    def update(self, change: str, seq: int, *values: Any) -> None:
+        """Set columns of one event."""
+        query = f"UPDATE furthest_events SET {change} WHERE study = ? AND seq = ?"  # noqa: S608
+        self.connection.execute(query, (*values, self.key, seq))
 
 
-def _sql(
-    change: Callable[[sqlite3.Connection, int, list[int], random.Random], Any], name: str
-) -> Damage:
-    def damage(path: Path, study: str, rng: random.Random) -> None:
-        with closing(sqlite3.connect(path)) as connection, connection:
-            # What the schema forbids, a hand with the right tool does all the same.
-            connection.execute("PRAGMA ignore_check_constraints = ON")
-            change(connection, *_events(connection, study), rng)
-
-    damage.__name__ = name
-    return damage
+def _edit(
+    change: Callable[[Log, random.Random], None], path: Path, name: str, rng: random.Random
+) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        query = "SELECT key FROM furthest_studies WHERE name = ?"
+        (key,) = connection.execute(query, (name,)).fetchone()
+        query = "SELECT seq FROM furthest_events WHERE study = ? ORDER BY seq"
+        seqs = [seq for (seq,) in connection.execute(query, (key,))]
+        change(Log(connection, key, seqs), rng)
 
 
-def _set_value(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
-    column = rng.choice(COLUMNS)
-    connection.execute(
-        f"UPDATE furthest_events SET {column} = ? WHERE study = ? AND seq = ?",  # noqa: S608
-        (rng.choice(ODD_VALUES), key, rng.choice(seqs)),
-    )
+def _set_value(log: Log, rng: random.Random) -> None:
+    log.update(f"{rng.choice(COLUMNS)} = ?", rng.choice(log.seqs), rng.choice(ODD_VALUES))
 
 
-def _nudge_value(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
-    change = rng.choice(("value = value + 1e-9", "value = value * 2", "at = at + 1", "arm = 1 - arm"))
-    connection.execute(
-        f"UPDATE furthest_events SET {change} WHERE study = ? AND seq = ?",  # noqa: S608
-        (key, rng.choice(seqs)),
-    )
+def _nudge_value(log: Log, rng: random.Random) -> None:
+    ways = ("value = value + 1e-9", "value = value * 2", "at = at + 1", "arm = 1 - arm")
+    log.update(rng.choice(ways), rng.choice(log.seqs))
 
 
-def _delete_events(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
-    first = rng.choice(seqs)
+def _delete_events(log: Log, rng: random.Random) -> None:
+    first = rng.choice(log.seqs)
     last = rng.choice((first, first + 1, 10**9))
-    connection.execute(
-        "DELETE FROM furthest_events WHERE study = ? AND seq BETWEEN ? AND ?", (key, first, last)
-    )
+    query = "DELETE FROM furthest_events WHERE study = ? AND seq BETWEEN ? AND ?"
+    log.connection.execute(query, (log.key, first, last))
 
 
-def _close_gap(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+def _close_gap(log: Log, rng: random.Random) -> None:
     """An event is gone and those after it have moved up."""
-    first = rng.choice(seqs)
-    connection.execute("DELETE FROM furthest_events WHERE study = ? AND seq = ?", (key, first))
-    for seq in seqs[seqs.index(first) + 1 :]:
-        connection.execute(
-            "UPDATE furthest_events SET seq = ? WHERE study = ? AND seq = ?", (seq - 1, key, seq)
-        )
+    first = rng.choice(log.seqs)
+    query = "DELETE FROM furthest_events WHERE study = ? AND seq = ?"
+    log.connection.execute(query, (log.key, first))
+    for seq in log.seqs[log.seqs.index(first) + 1 :]:
+        log.update("seq = ?", seq, seq - 1)
 
 
-def _swap_events(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
-    one = rng.choice(seqs)
-    other = rng.choice((one + 1, rng.choice(seqs)))
+def _swap_events(log: Log, rng: random.Random) -> None:
+    one = rng.choice(log.seqs)
+    other = rng.choice((one + 1, rng.choice(log.seqs)))
     for old, new in ((one, -1), (other, one), (-1, other)):
-        connection.execute(
-            "UPDATE furthest_events SET seq = ? WHERE study = ? AND seq = ?", (new, key, old)
-        )
+        log.update("seq = ?", old, new)
 
 
-def _copy_event(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+def _copy_event(log: Log, rng: random.Random) -> None:
     """An event is there twice: the copy at the end."""
-    columns = ", ".join(
-        row[1]
-        for row in connection.execute("PRAGMA table_info(furthest_events)")
-        if row[1] not in ("seq",)
-    )
-    connection.execute(
+    names = [row[1] for row in log.connection.execute("PRAGMA table_info(furthest_events)")]
+    columns = ", ".join(name for name in names if name != "seq")
+    log.connection.execute(
         f"INSERT INTO furthest_events (seq, {columns}) SELECT ?, {columns} "  # noqa: S608
         "FROM furthest_events WHERE study = ? AND seq = ?",
-        (seqs[-1] + 1, key, rng.choice(seqs)),
+        (log.seqs[-1] + 1, log.key, rng.choice(log.seqs)),
     )
 
 
-def _edit_settings(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+def _edit_settings(log: Log, rng: random.Random) -> None:
     query = "SELECT data FROM furthest_events WHERE study = ? AND seq = 1"
-    settings = json.loads(connection.execute(query, (key,)).fetchone()[0])
-    settings = _edited(settings, rng, ODD_SETTINGS)
-    connection.execute(
-        "UPDATE furthest_events SET data = ? WHERE study = ? AND seq = 1",
-        (json.dumps(settings), key),
-    )
+    settings = json.loads(log.connection.execute(query, (log.key,)).fetchone()[0])
+    log.update("data = ?", 1, json.dumps(_edited(settings, rng, ODD_SETTINGS)))
 
 
-def _swap_names(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
-    names = [row[0] for row in connection.execute("SELECT name FROM furthest_studies")]
-    (mine,) = connection.execute("SELECT name FROM furthest_studies WHERE key = ?", (key,)).fetchone()
-    other = rng.choice(names)
+def _swap_names(log: Log, rng: random.Random) -> None:
+    rows = log.connection.execute("SELECT name, key FROM furthest_studies").fetchall()
+    mine = next(name for name, key in rows if key == log.key)
+    other = rng.choice(rows)[0]
     for old, new in ((mine, "\x1b"), (other, mine), ("\x1b", other)):
-        connection.execute("UPDATE furthest_studies SET name = ? WHERE name = ?", (new, old))
+        query = "UPDATE furthest_studies SET name = ? WHERE name = ?"
+        log.connection.execute(query, (new, old))
 
 
-def _odd_studies(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+def _odd_study(log: Log, rng: random.Random) -> None:
     """The table of studies, whatever its columns are, has an odd value."""
-    columns = [row[1] for row in connection.execute("PRAGMA table_info(furthest_studies)")]
-    connection.execute(
+    columns = [row[1] for row in log.connection.execute("PRAGMA table_info(furthest_studies)")]
+    log.connection.execute(
         f"UPDATE OR IGNORE furthest_studies SET {rng.choice(columns)} = ? WHERE key = ?",  # noqa: S608
-        (rng.choice(ODD_VALUES), key),
+        (rng.choice(ODD_VALUES), log.key),
     )
 
 
-def _odd_schema(connection: Any, key: int, seqs: list[int], rng: random.Random) -> None:
+def _odd_schema(log: Log, rng: random.Random) -> None:
     statements = (
         "UPDATE furthest_schema SET version = 0",
         "UPDATE furthest_schema SET version = 99",
@@ -413,29 +481,30 @@ def _odd_schema(connection: Any, key: int, seqs: list[int], rng: random.Random) 
         "DELETE FROM furthest_events",
         "UPDATE furthest_events SET study = study + 1",
     )
-    connection.execute(rng.choice(statements))
+    log.connection.execute(rng.choice(statements))
 
 
-EDITS: list[Damage] = [
-    _sql(_set_value, "set a value"),
-    _sql(_set_value, "set a value"),
-    _sql(_nudge_value, "nudge a value"),
-    _sql(_delete_events, "delete events"),
-    _sql(_close_gap, "delete an event, renumber"),
-    _sql(_swap_events, "swap events"),
-    _sql(_copy_event, "copy an event"),
-    _sql(_edit_settings, "edit the settings"),
-    _sql(_edit_settings, "edit the settings"),
-    _sql(_swap_names, "swap names"),
-    _sql(_odd_studies, "odd studies"),
-    _sql(_odd_schema, "odd schema"),
-]
+EDITS: dict[str, Callable[[Log, random.Random], None]] = {
+    "a value": _set_value,
+    "another value": _set_value,
+    "hardly a value": _nudge_value,
+    "events deleted": _delete_events,
+    "an event deleted, the others renumbered": _close_gap,
+    "events swapped": _swap_events,
+    "an event twice": _copy_event,
+    "the settings": _edit_settings,
+    "other settings": _edit_settings,
+    "names swapped": _swap_names,
+    "an odd study": _odd_study,
+    "an odd schema": _odd_schema,
+}
 
 
 def _edited(document: Any, rng: random.Random, odd: list[Any]) -> Any:
     """One place of a document changed: another value, less, more, or hardly anything."""
     document = copy.deepcopy(document)
-    here, key = None, None
+    here: Any = None
+    key: Any = None
     inner = document
     while isinstance(inner, dict | list) and inner and (here is None or rng.random() < 0.8):
         here, key = inner, rng.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
@@ -456,13 +525,13 @@ def _edited(document: Any, rng: random.Random, odd: list[Any]) -> Any:
     return document
 
 
-def edit_json(path: Path, name: str, rng: random.Random) -> None:
+def edit_json(path: Path, rng: random.Random) -> None:
     """One place of the document is another."""
     document = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(_edited(document, rng, ODD_SETTINGS + ODD_TEXTS)), encoding="utf-8")
 
 
-def swap_lines(path: Path, name: str, rng: random.Random) -> None:
+def swap_rows(path: Path, rng: random.Random) -> None:
     """Two events of the log are in each other's place; or some other list of the document."""
     document = json.loads(path.read_text(encoding="utf-8"))
     lists = [value for value in document.values() if isinstance(value, list) and len(value) > 1]
@@ -473,3 +542,12 @@ def swap_lines(path: Path, name: str, rng: random.Random) -> None:
 
 
 ODD_TEXTS: list[Any] = [text for text in pools.TEXTS if text.isascii()]
+DOCUMENTS: dict[str, Damage] = {
+    "a place": edit_json,
+    "another place": edit_json,
+    "yet another place": edit_json,
+    "bytes": edit_bytes,
+    "a letter": edit_text,
+    "cut": cut_file,
+    "rows swapped": swap_rows,
+}

@@ -5,28 +5,81 @@ import random
 import re
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-
 from benchmarks.fuzzing import pools
 from benchmarks.fuzzing.prepared import write_files
-from benchmarks.fuzzing.runner import Line, Outcome
+from benchmarks.fuzzing.runner import Case, Line, Outcome
 
 TOKEN = re.compile(rb"-?\d+(?:\.\d+)?(?:e-?\d+)?|[A-Za-z_]+|\"[^\"\n]*\"|[\[\]{}=,#\n]")
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 KEYS = (
     *("arms", "answers", "eps", "notion", "sigma", "bounds", "arm_names", "answer_names", "mu"),
-    *("feature_names", "initial", "options", "factors", "interactions", "intercept", "name", "role"),
+    *(
+        "feature_names",
+        "initial",
+        "options",
+        "factors",
+        "interactions",
+        "intercept",
+        "name",
+        "role",
+    ),
 )
 VALUES = (
-    *("3", "-1", "0", "1e400", "1e-320", "nan", "inf", "-inf", "true", '""', '"x"', "[]", "[[]]", "{}"),
+    *(
+        "3",
+        "-1",
+        "0",
+        "1e400",
+        "1e-320",
+        "nan",
+        "inf",
+        "-inf",
+        "true",
+        '""',
+        '"x"',
+        "[]",
+        "[[]]",
+        "{}",
+    ),
     *("[1]", "[1, 2]", "[[1]]", "[[1, 2], [3]]", '["a"]', '["a", "a"]', '["a", 1]', "[[1, 'a']]"),
-    *("[true, false]", "{a = 1}", "{a = [1, 2], b = []}", "[{a = 1}, {a = 2}]", "1979-05-27", "07:32:00"),
-    *("[[[1, 2]]]", "[nan, 1]", "[inf, 1]", "[[1e308, -1e308], [1e308, 1e308]]", "[[0, 0], [0, 0]]"),
+    *(
+        "[true, false]",
+        "{a = 1}",
+        "{a = [1, 2], b = []}",
+        "[{a = 1}, {a = 2}]",
+        "1979-05-27",
+        "07:32:00",
+    ),
+    *(
+        "[[[1, 2]]]",
+        "[nan, 1]",
+        "[inf, 1]",
+        "[[1e308, -1e308], [1e308, 1e308]]",
+        "[[0, 0], [0, 0]]",
+    ),
     *('["\\u001b[31m", "\\n"]', '["[/red]", "[x"]', f"[{pools.MANY_DIGITS}, 1]", pools.MANY_DIGITS),
-    *(f"[[{pools.MANY_DIGITS}, 1], [1, 0]]", '"unknown"', '"multiplicative"', "[0, 1]", "[1, 0]", "[-1]"),
-    *("[0.5]", "[[0], [1]]", '[["a", "b"]]', '[["a", ["b"]]]', '[[["a"]]]', "[[{a = 1}]]", "0x10", "1_0"),
+    *(
+        f"[[{pools.MANY_DIGITS}, 1], [1, 0]]",
+        '"unknown"',
+        '"multiplicative"',
+        "[0, 1]",
+        "[1, 0]",
+        "[-1]",
+    ),
+    *(
+        "[0.5]",
+        "[[0], [1]]",
+        '[["a", "b"]]',
+        '[["a", ["b"]]]',
+        '[[["a"]]]',
+        "[[{a = 1}]]",
+        "0x10",
+        "1_0",
+    ),
     *("[[1, 0], [0, 1], [1, 1e-9]]", "[[1, 1], [1, 1.0000000001]]", "[[1e-300, 0], [0, 1]]"),
     *("[[1979-05-27, 1], [1, 0]]", "'''a\nb'''", "[1979-05-27]", "0.999999999999", "5e-324"),
 )
@@ -60,11 +113,11 @@ HUGE = b"\x93NUMPY\x01\x00v\x00" + (
 class Files:
     """Valid files of every format, changed."""
 
-    def __init__(self, template: Path, *, quick: bool = False) -> None:
+    def __init__(self, template: Path) -> None:
         self._names = write_files(template)
         self._files = {name: (template / name).read_bytes() for name in self._names}
 
-    def make(self, rng: random.Random, folder: Path) -> list[Line]:
+    def make(self, rng: random.Random, folder: Path) -> Case:
         """One changed file, and what can be done with it."""
         name = rng.choice(self._names)
         data = self._files[name]
@@ -76,17 +129,30 @@ class Files:
         small = ["--sampling", "uniform", "--runs=2", "--max-rounds=200"]
         lines = [
             ["complexity", name],
-            ["simulate", name, *small, *rng.choice(([], ["--json"], ["--mu", "1,0"], ["--eps", "0.3"]))],
+            [
+                "simulate",
+                name,
+                *small,
+                *rng.choice(([], ["--json"], ["--mu", "1,0"], ["--eps", "0.3"])),
+            ],
             ["study", "create", "s", name, "--sampling", "uniform"],
         ]
-        chosen = lines if rng.random() < 0.2 else [rng.choice(lines)]
-        if chosen[-1][0] == "study":
-            chosen += [["study", "show", "s", "--no-foresight"], ["study", "export", "s", "--json"]]
-        return [Line(words, {"FURTHEST_STORAGE": "sqlite:///s.db"}) for words in chosen]
+        chosen = lines if rng.random() < 0.1 else [rng.choice(lines)]
+        storage = {"FURTHEST_STORAGE": "sqlite:///s.db"}
+        found = [Line(words, storage) for words in chosen]
+        if "study" in chosen[-1]:
+            after = (["study", "show", "s", "--no-foresight"], ["study", "export", "s", "--json"])
+            found += [Line(words, storage, follows=True) for words in after]
+        return Case(found, partial(_nameless, found))
 
-    def judge(self, lines: list[Line], outcomes: list[Outcome]) -> list[str]:
-        """What is wrong with a file is said with its name, unless it is about what is asked of it."""
-        return []
+
+def _nameless(lines: list[Line], outcomes: list[Outcome]) -> list[str]:
+    """What is wrong with a file has to be said with its name."""
+    return [
+        f"nameless: {outcome.err.strip()}"
+        for line, outcome in zip(lines, outcomes, strict=False)
+        if "create" in line.words and outcome.code == 2 and line.words[3] not in outcome.err
+    ]
 
 
 def flip_bytes(data: bytes, rng: random.Random) -> bytes:
@@ -124,7 +190,9 @@ def replace_token(data: bytes, rng: random.Random) -> bytes:
 
 def replace_number(data: bytes, rng: random.Random) -> bytes:
     """A number is another one."""
-    return _replace(NUMBER, data, rng, [*pools.NUMBERS, "1e-9", "1e9", "1e150", "-1e-150", "1", "0"])
+    return _replace(
+        NUMBER, data, rng, [*pools.NUMBERS, "1e-9", "1e9", "1e150", "-1e-150", "1", "0"]
+    )
 
 
 def _replace(what: re.Pattern[bytes], data: bytes, rng: random.Random, by: list[str]) -> bytes:
@@ -191,7 +259,17 @@ def change_cell(data: bytes, rng: random.Random) -> bytes:
     """A cell of a table holds something else."""
     rows = [row.split(b",") for row in data.split(b"\n")]
     row = rng.choice(rows)
-    cells = [*pools.NUMBERS, *pools.TEXTS, "name", "role", "arm", "answer", "both", '"', "x" * 200_000]
+    cells = [
+        *pools.NUMBERS,
+        *pools.TEXTS,
+        "name",
+        "role",
+        "arm",
+        "answer",
+        "both",
+        '"',
+        "x" * 200_000,
+    ]
     row[rng.randrange(len(row))] = rng.choice(cells).encode("utf-8", "surrogateescape")
     return b"\n".join(b",".join(row) for row in rows)
 
@@ -211,12 +289,12 @@ def change_array(data: bytes, rng: random.Random) -> bytes:
         arrays[key] = np.asarray(rng.choice(ARRAYS)())
     else:
         arrays.pop(key, None)
-        np.savez(out, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+        np.savez(out, allow_pickle=False, **arrays)
         odd = rng.choice((b"", b"\x93NUMPY", HUGE, b"x" * 100, _pickled()))
         with zipfile.ZipFile(out, "a") as archive_file:
             archive_file.writestr(rng.choice((f"{key}.npy", key, "../x.npy", "a/b.npy")), odd)
         return out.getvalue()
-    (np.savez_compressed if rng.random() < 0.3 else np.savez)(out, **arrays)  # type: ignore[arg-type]
+    (np.savez_compressed if rng.random() < 0.3 else np.savez)(out, **arrays)
     return out.getvalue()
 
 

@@ -3,7 +3,6 @@
 import itertools
 import json
 import shutil
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,11 +56,12 @@ TEXTS = {
     "answers.toml": OWN_ANSWERS,
     "markup.toml": 'eps = 0.5\nsigma = 0.5\noptions = ["[/red]", "\\u001b[31m\\n", "[x"]\n'
     "mu = [1.0, 0.0, 0.0]\n",
+    "dollar.toml": """eps = 0.5\nsigma = 0.5\noptions = ["$\\\\frac$", "名前 $", "$$"]
+mu = [1.0, 0.0, 0.0]\n""",
     "flat.toml": "eps = 0.3\narms = [[1, 0], [0, 1], [1, 1]]\nmu = [1, 0.5]\n",
     "exact.toml": "eps = 0\nsigma = 0.3\narms = [[1.0, 0.0], [0.0, 1.0]]\nmu = [1.0, 0.5]\n",
-    "wide.toml": "eps = 0.4\n"
-    + f"arms = {np.round(np.random.default_rng(1).normal(size=(9, 4)), 3).tolist()}\n"
-    + "mu = [1.0, 0.0, 0.5, 0.2]\n",
+    "wide.toml": "eps = 0.4\nmu = [1.0, 0.0, 0.5, 0.2]\n"
+    f"arms = {np.round(np.random.default_rng(1).normal(size=(9, 4)), 3).tolist()}\n",
     "table.csv": TABLE,
     "numbers.csv": "# eps = 0.5\n# intercept = false\n# mu = [1.0, 0.5]\nx,y\n1,0\n0,1\n1,1\n",
     "named.csv": "# eps = 0.3\n# sigma = 0.5\nname,kind\nA,x\nB,y\nC,z\n",
@@ -121,11 +121,11 @@ def write_files(folder: Path) -> list[str]:
 @contextmanager
 def fixed_world() -> Iterator[None]:
     """The same moments, ids and workers in every world."""
-    seconds, tags = itertools.count(1_700_000_000), itertools.count(0x1000_0000)
+    tags = itertools.count(0x1000_0000)
     with (
-        mock.patch("time.time", lambda: float(next(seconds))),
+        mock.patch("time.time", side_effect=map(float, itertools.count(1_700_000_000))),
         mock.patch("secrets.token_hex", lambda size: f"{next(tags):0{2 * size}x}"),
-        mock.patch("furthest.study.study._me", lambda: "lab:1"),
+        mock.patch("furthest.study.study._me", return_value="lab:1"),
     ):
         yield
 
@@ -148,8 +148,8 @@ def fill(url: str) -> None:
     two = ft.Problem.options(["A", "B"], eps=0.5, sigma=0.3)
     marked = ft.Problem.options(["[/red]", "\x1b[31m\n", "[x"], eps=0.5, sigma=0.3)
     unknown = ft.Problem.options(["A", "B"], eps=0.5, sigma=None)
-    plane = ft.Problem([[1, 0], [0, 1], [0.6, 0.8]], eps=0.01, sigma=0.3)
-    ever = {"storage": url, "lease": 1e9}
+    plane = ft.Problem([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]], eps=0.01, sigma=0.3)
+    ever: dict[str, Any] = {"storage": url, "lease": 1e9}
     measure(ft.Study.create("stopped", two, 0.1, **ever), [1, 0], 1000)
     measure(ft.Study.create("running", plane, 0.01, **ever), [1, 0.99], 8)
     ft.Study.create("empty", two, 0.1, **ever)
@@ -191,21 +191,3 @@ def copy_database(source: Path, folder: Path) -> Path:
     for file in sorted(source.parent.glob(f"{source.name}*")):
         shutil.copy(file, folder / file.name)
     return folder / source.name
-
-
-def logs(database: Path, folder: Path) -> dict[str, list[Any]]:
-    """All events of all studies of a database, from a copy of it; a study's name alone may fail."""
-    from furthest.study.sqlite import SqliteStorage
-
-    storage = SqliteStorage(str(copy_database(database, folder)))
-    found = {name: [list(e) for e in storage.read(key)] for name, key in storage.studies().items()}
-    storage.close()
-    return found
-
-
-def unfinished(database: Path, folder: Path) -> Path:
-    """A copy whose last commits are in the write-ahead log alone, as after a crash."""
-    with sqlite3.connect(database) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
-    return copy_database(database, folder)

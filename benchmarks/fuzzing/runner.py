@@ -15,7 +15,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # A line that computes for so many seconds hangs; what has to be compiled first may take longer.
 CPU_SECONDS = 20
@@ -39,7 +39,15 @@ class Line(NamedTuple):
 
     words: list[str]
     environment: dict[str, str] = {}  # noqa: RUF012
+    follows: bool = False  # only where the one before it went well
     raw: bool = False  # prints a table of data, in which names are as they are
+
+
+class Case(NamedTuple):
+    """Command lines, and what must not come of them beside what goes for all: `kind: seen`."""
+
+    lines: list[Line]
+    judge: "Callable[[list[Outcome]], list[str]]" = lambda _: []
 
 
 class Outcome(NamedTuple):
@@ -63,6 +71,16 @@ def run(line: Line, folder: Path) -> Outcome:
         main()
 
     return run_function(call, folder)
+
+
+def run_all(lines: list[Line], folder: Path) -> list[Outcome]:
+    """One after the other; those that follow from one that failed are left out."""
+    outcomes: list[Outcome] = []
+    for line in lines:
+        if line.follows and outcomes[-1].code:
+            break
+        outcomes.append(run(line, folder))
+    return outcomes
 
 
 def run_function(call: Callable[[], None], folder: Path) -> Outcome:
@@ -108,14 +126,15 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, COMPILING_SECONDS))
 
-    class Allowance(event.Listener):  # type: ignore[misc]
+    class Allowance(event.Listener):
         def on_start(self, _: object) -> None:
             resource.setrlimit(resource.RLIMIT_CPU, (COMPILING_SECONDS, COMPILING_SECONDS))
 
         def on_end(self, _: object) -> None:
             pass
 
-    event.register("numba:compile", Allowance())
+    register: Any = event.register
+    register("numba:compile", Allowance())
 
 
 def _exit_code(call: Callable[[], None]) -> int:

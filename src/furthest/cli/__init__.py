@@ -3,6 +3,7 @@
 Exit codes: 0 done, 1 the job failed, 2 bad input (one sentence on standard error).
 """
 
+import io
 import sys
 from typing import Annotated, Any
 
@@ -53,6 +54,9 @@ ClickException: Any = typer.BadParameter.__mro__[2]
 
 def main() -> None:
     """The entry point of the program."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # The names of files may hold what no encoding can print.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = typer.main.get_command(app)(prog_name="furthest", standalone_mode=False)
     except ClickException as error:
