@@ -41,9 +41,9 @@ def test_nothing_that_was_changed_is_verified(fuzz):
 def test_a_bad_case_is_found_kept_and_made_again(fuzz, tmp_path, monkeypatch):
     """With a program that is broken on purpose."""
     (tmp_path / "sitecustomize.py").write_text(
-        "import furthest.display\n"
-        "def one_line(text): raise RuntimeError('broken on purpose')\n"
-        "furthest.display.one_line = one_line\n"
+        "import furthest.cli\n"
+        "def fail(message, code): raise RuntimeError('broken on purpose')\n"
+        "furthest.cli._fail = fail\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     found, process = fuzz("commands", 8)
