@@ -1,7 +1,9 @@
 """What people, files and shells may hand in: one sentence on standard error, never a traceback."""
 
+import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +30,8 @@ FILES = {
     "far.toml": "eps = 0.5\narms = [[1, 0], [0, 1]]\nanswers = [[-1e308, 1], [0, 1]]\n",
     "endless.toml": f"eps = 0.5\noptions = {[str(i) for i in range(10_001)]}\n",
     "dollar.toml": 'eps = 0.5\noptions = ["$\\\\frac$", "名 $x^$"]\nmu = [1, 0]\n',
+    "deep.json": f'{{"log": {"[" * 100_000}{"]" * 100_000}}}',
+    "claim.json": '{"name": "s", "log": [], "certificate": "trust me"}',
     "nothing.toml": "eps = nan\noptions = ['A', 'B']\n",
 }
 ARRAYS = {
@@ -79,6 +83,8 @@ LINES = {
     "demo --runs 1 --out x.csv": "must end in .png",
     f"simulate hard --runs {10**30}": "less than or equal to 1000000000",
     f"simulate hard --max-rounds {10**30}": "less than or equal to 1000000000000000",
+    "study verify deep.json": "deep.json: not JSON",
+    "study verify claim.json": "claim.json: its certificate is none",
     "study list --storage postgresql://\udcff/x": "is not a text",
 }
 # These go well, whatever the names in them.
@@ -140,6 +146,28 @@ def test_numbers_are_those_that_people_write():
         with pytest.raises(ValueError, match=r"number|convert"):
             number(text)
     assert np.isnan(number("nan"))
+
+
+def test_too_little_memory_is_one_sentence(say, monkeypatch):
+    def find_instance(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("furthest.files.find_instance", find_instance)
+    assert say("complexity hard") == (1, "furthest: this needs more memory than there is\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is always full here")
+@pytest.mark.parametrize("words", [["--version"], ["rules", "--json"]])
+def test_a_full_disk_is_one_sentence(words):
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "furthest", *words]
+        process = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert process.returncode == 1
+    assert process.stderr.startswith("furthest: ")
+    assert "No space left" in process.stderr
+    assert len(process.stderr.splitlines()) == 1
 
 
 def test_the_folder_of_a_result_is_made_before_anything_is_simulated(say, tmp_path):

@@ -149,7 +149,8 @@ class Commands:
         environment = {"FURTHEST_STORAGE": "sqlite:///studies.db"}
         if rng.random() < 0.03:
             environment["COLUMNS"] = rng.choice(("1", "0", "7", "-3", "x", "99999"))
-        return Case([Line(words, environment, raw="export" in words)])
+        full = rng.random() < 0.02
+        return Case([Line(words, environment, full=full, raw="export" in words)])
 
     def _arguments(self, command: Any, rng: random.Random, bad: int) -> list[str]:
         context = self._context(command, rng)

@@ -531,6 +531,15 @@ def edit_json(path: Path, rng: random.Random) -> None:
     path.write_text(json.dumps(_edited(document, rng, ODD_SETTINGS + ODD_TEXTS)), encoding="utf-8")
 
 
+def deepen(path: Path, rng: random.Random) -> None:
+    """Lists in lists in lists."""
+    depth = rng.choice((100, 800, 950, 980, 100_000))
+    text = path.read_text(encoding="utf-8")
+    key = rng.choice(list(json.loads(text)))
+    deep = f'{{"{key}": {"[" * depth}{"]" * depth}, '
+    path.write_text(deep + text[1:] if rng.random() < 0.5 else text[:-2] + "," + deep[1:-2] + "}")
+
+
 def swap_rows(path: Path, rng: random.Random) -> None:
     """Two events of the log are in each other's place; or some other list of the document."""
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -550,4 +559,5 @@ DOCUMENTS: dict[str, Damage] = {
     "a letter": edit_text,
     "cut": cut_file,
     "rows swapped": swap_rows,
+    "deep": deepen,
 }

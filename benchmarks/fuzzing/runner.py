@@ -30,6 +30,9 @@ MEMORY = 8 * 2**30
 EXIT_CODES = {0, 1, 2}
 VERIFY_CODES = {0, 1, 2, 3, 4}
 
+# A disk without space.
+FULL = Path("/dev/full")
+
 # Control characters that no output needs, escape among them.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -40,6 +43,7 @@ class Line(NamedTuple):
     words: list[str]
     environment: dict[str, str] = {}  # noqa: RUF012
     follows: bool = False  # only where the one before it went well
+    full: bool = False  # nothing can be written to standard output
     raw: bool = False  # prints a table of data, in which names are as they are
 
 
@@ -70,7 +74,7 @@ def run(line: Line, folder: Path) -> Outcome:
         os.environ.update(line.environment)
         main()
 
-    return run_function(call, folder)
+    return run_function(call, folder, FULL if line.full else None)
 
 
 def run_all(lines: list[Line], folder: Path) -> list[Outcome]:
@@ -83,14 +87,15 @@ def run_all(lines: list[Line], folder: Path) -> list[Outcome]:
     return outcomes
 
 
-def run_function(call: Callable[[], None], folder: Path) -> Outcome:
+def run_function(call: Callable[[], None], folder: Path, output: Path | None = None) -> Outcome:
     """The same for a function of ours."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         sys.stdout.flush()
         sys.stderr.flush()
         pid = os.fork()
         if pid == 0:
-            _be_the_child(call, folder, out.fileno(), err.fileno())
+            place = out.fileno() if output is None else os.open(output, os.O_WRONLY)
+            _be_the_child(call, folder, place, err.fileno())
         status, seconds, late = _wait(pid)
         texts = []
         for file in (out, err):
