@@ -1,6 +1,9 @@
 """What people, files and shells may hand in: one sentence on standard error, never a traceback."""
 
+import subprocess
 import sys
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +26,19 @@ FILES = {
     "many.toml": "eps = 0.5\n[factors]\n"
     + "".join(f"f{i} = {list(range(12))}\n" for i in range(8)),
     "wide.csv": f'name,x,y\n"{"a" * 200_000}",1,2\nb,2,3\n',
+    "mu.toml": f"{TWO}mu = [{'9' * 400}, 0]\n",
+    "far.toml": "eps = 0.5\narms = [[1, 0], [0, 1]]\nanswers = [[-1e308, 1], [0, 1]]\n",
+    "endless.toml": f"eps = 0.5\noptions = {[str(i) for i in range(10_001)]}\n",
+    "dollar.toml": 'eps = 0.5\noptions = ["$\\\\frac$", "名 $x^$"]\nmu = [1, 0]\n',
+    "deep.json": f'{{"log": {"[" * 100_000}{"]" * 100_000}}}',
+    "claim.json": '{"name": "s", "log": [], "certificate": "trust me"}',
+    "nothing.toml": "eps = nan\noptions = ['A', 'B']\n",
+}
+ARRAYS = {
+    "notion.npz": {"arms": np.eye(2), "notion": np.array([["a", "b"], ["c", "d"]])},
+    "complex.npz": {"arms": np.eye(2) * 1j},
+    "times.npz": {"arms": np.eye(2), "mu": np.array(["2020", "2021"], "datetime64[Y]")},
+    "flat.npz": {"options": np.array("A")},
 }
 LINES = {
     "study run s --exec '": "No closing quotation",
@@ -49,6 +65,35 @@ LINES = {
     "complexity flat.toml --mu 1,0": "two or more factors",
     "complexity many.toml --mu 1,0": "429,981,696 combinations",
     "complexity wide.csv --mu 1,0": "not a table",
+    "complexity mu.toml": "μ must be a list of numbers",
+    "complexity two.toml --mu 1e308,1e308": "another unit",
+    "complexity far.toml --mu 1,0": "far.toml: answer 'answer 0' is more than 1e+100 times",
+    "complexity endless.toml": "10,001 options do not fit into memory",
+    "complexity nothing.toml --mu 1,0": "nothing.toml: ε must be finite",
+    "study create t nothing.toml": "nothing.toml: ε must be finite",
+    "complexity notion.npz": "notion.npz: unknown notion",
+    "complexity complex.npz": "rows of numbers",
+    "complexity times.npz": "μ must be a list of numbers",
+    "complexity flat.npz": "options must be a list of names",
+    "complexity stray.npz": "'mu' is not a NumPy array",
+    "complexity two.toml --mu 1,0 --delta 1e400": "δ must be between 0 and 1",
+    "complexity two.toml --mu 1,0 --delta 0": "δ must be between 0 and 1",
+    "complexity hard:r=inf": "r must be a number below",
+    "complexity random:r=1e300": "r must be a number below",
+    "demo --runs 1 --out x.csv": "must end in .png",
+    f"simulate hard --runs {10**30}": "less than or equal to 1000000000",
+    f"simulate hard --max-rounds {10**30}": "less than or equal to 1000000000000000",
+    "study verify deep.json": "deep.json: not JSON",
+    "study verify claim.json": "claim.json: its certificate is none",
+    "study list --storage postgresql://\udcff/x": "is not a text",
+}
+# These go well, whatever the names in them.
+NAMES = {
+    "study export s --out \udcff.csv": r"wrote \udcff.csv",
+    "study export s --out [/b]\x1b.csv": r"wrote [/b]\x1b.csv",
+    "complexity hard --plot [/b].png": "Figure: [/b].png",
+    "complexity dollar.toml --plot x\x1b.png": r"Figure: x\x1b.png",
+    "compare dollar.toml --sampling uniform --runs 1 --plot $x$\udcff.png": r"$x$\udcff.png",
 }
 
 
@@ -58,13 +103,18 @@ def say(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FURTHEST_STORAGE", "sqlite:///f.db")
     for name, text in FILES.items():
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for name, arrays in ARRAYS.items():
+        np.savez(tmp_path / name, eps=0.5, **arrays)
+    np.savez(tmp_path / "stray.npz", eps=0.5, arms=np.eye(2))
+    with zipfile.ZipFile(tmp_path / "stray.npz", "a") as archive:
+        archive.writestr("mu.npy", b"no array")
 
-    def call(line):
-        monkeypatch.setattr(sys, "argv", ["furthest", *line.split()])
+    def call(line, part="err"):
+        monkeypatch.setattr(sys, "argv", ["furthest", *line.split(" ")])
         with pytest.raises(SystemExit) as end:
             main()
-        return end.value.code, capfd.readouterr().err
+        return end.value.code, getattr(capfd.readouterr(), part)
 
     return call
 
@@ -80,6 +130,15 @@ def test_it_is_refused_in_one_sentence(line, say):
     assert len(said.splitlines()) == 1
 
 
+@pytest.mark.parametrize("line", NAMES)
+def test_names_of_files_and_options_are_shown_as_they_are(line, say):
+    say("study create s two.toml --delta 0.1")
+    code, said = say(line, "out")
+    assert not code
+    assert NAMES[line] in said
+    assert all(character.isprintable() for character in said.replace("\n", ""))
+
+
 def test_numbers_are_those_that_people_write():
     for text in ("1", "-2.5", "1e-3", " 7 ", "+.5", "inf"):
         assert number(text) == float(text)
@@ -87,6 +146,28 @@ def test_numbers_are_those_that_people_write():
         with pytest.raises(ValueError, match=r"number|convert"):
             number(text)
     assert np.isnan(number("nan"))
+
+
+def test_too_little_memory_is_one_sentence(say, monkeypatch):
+    def find_instance(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("furthest.files.find_instance", find_instance)
+    assert say("complexity hard") == (1, "furthest: this needs more memory than there is\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is always full here")
+@pytest.mark.parametrize("words", [["--version"], ["rules", "--json"]])
+def test_a_full_disk_is_one_sentence(words):
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "furthest", *words]
+        process = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert process.returncode == 1
+    assert process.stderr.startswith("furthest: ")
+    assert "No space left" in process.stderr
+    assert len(process.stderr.splitlines()) == 1
 
 
 def test_the_folder_of_a_result_is_made_before_anything_is_simulated(say, tmp_path):

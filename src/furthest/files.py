@@ -22,7 +22,6 @@ is an intercept, unless it says `# intercept = false`. Lines that start with # a
 import csv
 import io
 import tomllib
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,25 +62,29 @@ Data = dict[str, Any]
 
 def read_instance(path: Path, given: Data | None = None) -> Instance:
     """A problem file with its μ, if it holds one; `given` settings override the file's."""
-    reader, _ = pick(path.suffix.lower(), FORMATS, "file format", FileError)
     try:
-        data = reader(path)
+        reader, _ = pick(path.suffix.lower(), FORMATS, "file format", FileError)
+        return _instance(path.name, reader(path) | (given or {}))
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise FileError(f"{path}: not a UTF-8 text") from None
-    except FileError as error:
-        raise FileError(f"{path}: {error}") from None
-    data |= given or {}
+    except MemoryError:
+        raise FileError(f"{path}: it does not fit into memory") from None
+    except InputError as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def _instance(name: str, data: Data) -> Instance:
     for key in data:
         if key not in FIELDS:
-            raise FileError(f"{path}: unknown entry {key!r}; {nearest_name(key, FIELDS)}")
+            raise FileError(f"unknown entry {key!r}; {nearest_name(key, FIELDS)}")
     mu = data.pop("mu", None)
-    problem = _problem(data, path)
-    return Instance(path.name, problem, None if mu is None else problem.parameter(mu))
+    problem = _problem(data)
+    return Instance(name, problem, None if mu is None else problem.parameter(mu))
 
 
-def _problem(data: Data, path: Path) -> Problem:
+def _problem(data: Data) -> Problem:
     """From arms, options or factors: whichever the file has."""
     kinds: dict[str, Callable[..., Problem]] = {
         "arms": Problem,
@@ -91,12 +94,12 @@ def _problem(data: Data, path: Path) -> Problem:
     held = [kind for kind in kinds if kind in data]
     if len(held) != 1:
         found = f"both {' and '.join(held)}" if held else "no arms, options or factors"
-        raise FileError(f"{path}: there are {found}")
+        raise FileError(f"there are {found}")
     if held != ["factors"] and "interactions" in data:
-        raise FileError(f"{path}: interactions are of factors")
+        raise FileError("interactions are of factors")
     own = [key for key in NAMES if key in data]
     if held != ["arms"] and own:
-        raise FileError(f"{path}: {held[0]} have names already, {own[0]} are for arms")
+        raise FileError(f"{held[0]} have names already, {own[0]} are for arms")
     if held == ["options"]:
         data["names"] = data.pop("options")
     return kinds[held[0]](**data)
@@ -156,12 +159,22 @@ def _write_toml(path: Path, data: Data) -> None:
 def _read_npz(path: Path) -> Data:
     try:
         with path.open("rb") as file:
-            archive = np.load(file)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise FileError("not a NumPy archive, but a single array")
-            return {key: archive[key][()] for key in archive.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+            return _entries(np.load(file))
+    except (InputError, MemoryError, OSError):
+        raise
+    except Exception as error:  # noqa: BLE001  # zipfile, zlib and NumPy have many for damaged bytes
         raise FileError(f"not a NumPy archive: {error}") from None
+
+
+def _entries(archive: Any) -> Data:
+    """The arrays of an archive; plain data where they are no matrices."""
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        raise FileError("not a NumPy archive, but a single array")
+    arrays = {key: archive[key] for key in archive.files}
+    for key, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise FileError(f"{key!r} is not a NumPy array")
+    return {key: array.tolist() if array.ndim < 2 else array for key, array in arrays.items()}
 
 
 def _write_npz(path: Path, data: Data) -> None:

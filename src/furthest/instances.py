@@ -15,6 +15,9 @@ from furthest.problem import Notion, Problem
 # A gigabyte of features.
 MOST_ENTRIES = 2**27
 
+# How many times ε an answer may be off: beyond, squares would leave the range of numbers.
+MOST_R = 1e50
+
 R_EPS = 0.1  # the paper's r_ε: how far into the ε-band the second ε-best answer lies
 
 
@@ -51,6 +54,11 @@ def _label(generator: Callable[..., Instance], **parameters: object) -> str:
     return ":".join([generator.__name__, ",".join(given)]) if given else generator.__name__
 
 
+def _check_finite(r: float) -> None:
+    if not abs(r) < MOST_R:
+        raise InputError(f"r must be a number below {MOST_R:g}, not {r:g}")
+
+
 def _check_size(arms: int, d: int) -> None:
     if arms * d > MOST_ENTRIES:
         raise InputError(f"{arms:,} arms in dimension {d:,} do not fit into memory")
@@ -73,6 +81,7 @@ def hard(
         raise InputError(f"the hard instance needs d ≥ 2, not {d}")
     if not 0 < eps < 1:
         raise InputError(f"the hard instance needs 0 < ε < 1, not {eps:g}")
+    _check_finite(r)
     _check_size(d, d)
     basis = np.eye(d)
     angle = np.arccos(1 - eps)
@@ -102,6 +111,7 @@ def random(
     """Uniform on the unit sphere; μ = a₁, and the last arm a copy of a₁ of value 1 − r·ε."""
     if d < 1 or arms < 2:
         raise InputError(f"random needs d ≥ 1 and arms ≥ 2, not d={d}, arms={arms}")
+    _check_finite(r)
     _check_size(arms, d)
     rng = _generator(seed)
     vectors = rng.standard_normal((arms - 1, d))

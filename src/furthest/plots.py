@@ -1,20 +1,25 @@
 """Pictures (extra: plot). One colour per strategy, everywhere."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
 
+from furthest.display import one_line
 from furthest.errors import InputError, MissingExtraError
 from furthest.writing import write_beside
 
 if TYPE_CHECKING:
     from furthest.characteristic import Complexity
     from furthest.problem import Problem
+
+P = ParamSpec("P")
 
 # Okabe–Ito: told apart by colour-blind readers too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#F0E442")
@@ -29,6 +34,18 @@ LABEL_HEIGHT, LABEL_WIDTH = 12.0, 70.0
 MEAN = {"marker": "*", "markersize": 12, "markerfacecolor": "black", "markeredgecolor": "white"}
 
 
+def _as_written(draw: Callable[P, None]) -> Callable[P, None]:
+    """A dollar sign in somebody's names begins no formula."""
+
+    @wraps(draw)
+    def drawn(*arguments: P.args, **options: P.kwargs) -> None:
+        with pyplot().rc_context({"text.parse_math": False}):
+            draw(*arguments, **options)
+
+    return drawn
+
+
+@_as_written
 def stopping_times(
     times: Mapping[str, Sequence[float]],
     path: Path,
@@ -39,8 +56,8 @@ def stopping_times(
     """Box plots of stopping times (mean as a star), with limits as dashed lines."""
     plt = pyplot()
     figure, axes = plt.subplots(figsize=(7.5, 1.4 + 0.62 * len(times)), layout="constrained")
-    labels = list(times)
-    values = [np.asarray(times[label], float) for label in labels]
+    labels = [one_line(label) for label in times]
+    values = [np.asarray(own, float) for own in times.values()]
     boxes = axes.boxplot(
         values,
         orientation="horizontal",
@@ -59,7 +76,7 @@ def stopping_times(
     axes.invert_yaxis()
     axes.set_xlim(left=0)
     axes.set_xlabel("measurements until the answer (box: quartiles, whiskers: 5–95 %, star: mean)")
-    axes.set_title(title, loc="left", fontsize=11)
+    axes.set_title(one_line(title), loc="left", fontsize=11)
     for style, (label, value) in zip(("--", ":"), (limits or {}).items(), strict=False):
         text = f"{label} = {value:.0f}"
         axes.axvline(value, color="black", linestyle=style, linewidth=1.2, label=text)
@@ -74,6 +91,7 @@ def look(number: int) -> tuple[str, str]:
     return COLOURS[number % len(COLOURS)], HATCHES[number // len(COLOURS) % len(HATCHES)]
 
 
+@_as_written
 def explain(
     problem: "Problem", mu: NDArray[np.float64], price: "Complexity", path: str | Path
 ) -> None:
@@ -99,7 +117,7 @@ def explain(
         (axes[2], greedy, "greedy", price.T_greedy, COLOURS[1]),
     ):
         _draw_verification(axis, case, plane, reach, colour, problem)
-        name = problem.answer_names[case.answer]
+        name = one_line(problem.answer_names[case.answer])
         title = f"verifying the {label} answer, {name}: T = {time:.4g}"
         axis.set_title(_fitting(title), loc="left", fontsize=11)
     _save(figure, path)
@@ -218,7 +236,7 @@ def _label(axes: Any, points: Mapping[str, NDArray[np.float64]]) -> None:
                 height = level + LABEL_HEIGHT
         taken.append((x, height))
         axes.annotate(
-            name,
+            one_line(name),
             points[name],
             xytext=(-34, height - y),
             textcoords="offset points",
@@ -240,7 +258,9 @@ def _draw_verification(
     problem: "Problem",
 ) -> None:
     """Half-planes of the alternatives, the ellipse, μ and the most confusing alternative."""
-    arms, answers = problem.arm_names, problem.answer_names
+    arms, answers = (
+        list(map(one_line, names)) for names in (problem.arm_names, problem.answer_names)
+    )
     grid = np.linspace(-reach, reach, 200)
     points = np.stack(np.meshgrid(grid, grid), axis=-1)
     margins = points @ (case.contrasts @ plane.T).T + case.margins
@@ -271,7 +291,10 @@ def _draw_verification(
 
 def _save(figure: Any, path: str | Path) -> None:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    write_beside(path, lambda draft: figure.savefig(draft, dpi=160))
+    with warnings.catch_warnings():
+        # A font without a letter of somebody's name shows a box there.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        write_beside(path, lambda draft: figure.savefig(draft, dpi=160))
     pyplot().close(figure)
 
 

@@ -38,12 +38,21 @@ LEAST_DESIGN = 1e-5
 # In units of the rewards: beyond these, squares leave the range of double precision.
 LEAST_SIGMA, LARGEST_SIGMA = 1e-100, 1e100
 
+# In units of σ, or of the arms: the same for values, and for answers.
+LARGEST_VALUE = 1e100
+
 # More arms than this no table holds.
 MOST_COMBINATIONS = 1_000_000
+
+# A square of so many features is a gigabyte.
+MOST_OPTIONS = 10_000
 
 # With more arms than this per dimension, the first measurements go to a spanning set of d arms
 # instead of once to every arm.
 MANY_ARMS = 4
+
+# Kinds of NumPy arrays that would become numbers nobody has written: complex ones, times, records.
+NO_NUMBERS = "cmMV"
 
 
 class _Unstated(float):
@@ -185,6 +194,11 @@ class Problem:
         """
         if isinstance(names, str) or not isinstance(names, Sequence | np.ndarray):
             raise ShapeError(f"options must be a list of names, not {names!r}")
+        if len(names) > MOST_OPTIONS:
+            raise ProblemError(
+                f"{len(names):,} options do not fit into memory, {MOST_OPTIONS:,} do: describe "
+                "them by features that they share"
+            )
         return cls(np.eye(len(names)), arm_names=names, **question)
 
     @classmethod
@@ -285,7 +299,7 @@ class Problem:
         return cls(matrix, arm_names=names, feature_names=feature_names, **question)
 
     def _check_question(self) -> None:
-        if self.notion not in NOTIONS:
+        if not isinstance(self.notion, str) or self.notion not in NOTIONS:
             raise ProblemError(
                 f"unknown notion {self.notion!r}; {nearest_name(str(self.notion), NOTIONS)}"
             )
@@ -320,6 +334,13 @@ class Problem:
         """
         if not self.arms.any():
             raise SpanError("all arms are zero: they do not span anything that could be measured")
+        with np.errstate(over="ignore"):
+            times = (np.abs(self.answers) / self._span.sizes).max(axis=1)
+        if times.max() > LARGEST_VALUE:
+            raise SpanError(
+                f"answer {self.answer_names[int(times.argmax())]!r} is more than "
+                f"{LARGEST_VALUE:g} times as large as any arm: take another unit"
+            )
         shared = self.notion == "additive" or self.eps == 0
         rest, unseen = coordinates.outside(self.answers, self._span, shared=shared)
         if unseen.any():
@@ -376,7 +397,7 @@ class Problem:
     def whiten(self, mu: ArrayLike) -> NDArray[np.float64]:
         """The parameter in the coordinates (and reward units) of `task`."""
         scales = coordinates.scales_of(self._span)
-        scaled = np.linalg.pinv(self._basis * scales[:, None]) @ (self.parameter(mu) * scales)
+        scaled = np.linalg.pinv(self._basis * scales[:, None]) @ (self._usable(mu) * scales)
         return np.asarray(scaled / self.unit)
 
     def unwhiten(self, estimate: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -402,7 +423,7 @@ class Problem:
 
     def near_best(self, mu: ArrayLike) -> NDArray[np.bool_]:
         """Which answers are ε-best under μ."""
-        values = self.answers @ self.parameter(mu)
+        values = self.answers @ self._usable(mu)
         top = values.max()
         if self.notion == "additive":
             return np.asarray(values >= top - self.eps)
@@ -416,8 +437,8 @@ class Problem:
     def parameter(self, mu: ArrayLike) -> NDArray[np.float64]:
         """μ as an array, checked."""
         try:
-            parameter = np.asarray(mu, float)
-        except (TypeError, ValueError):
+            parameter = _floats(mu)
+        except (TypeError, ValueError, OverflowError):
             raise ParameterError("μ must be a list of numbers") from None
         dimension = self.arms.shape[1]
         if parameter.shape != (dimension,):
@@ -430,11 +451,30 @@ class Problem:
             raise ParameterError("μ has NaN or infinite entries")
         return parameter
 
+    def _usable(self, mu: ArrayLike) -> NDArray[np.float64]:
+        """μ, where double precision can work with the values that it leads to."""
+        parameter = self.parameter(mu)
+        with np.errstate(over="ignore"):
+            parts = np.abs(parameter) * self._span.sizes / self.unit
+        if parts.max() > LARGEST_VALUE:
+            raise ParameterError(
+                f"μ gives {self.feature_names[int(parts.argmax())]!r} a part of the values that is "
+                f"more than {LARGEST_VALUE:g} times the noise: take another unit"
+            )
+        return parameter
+
+
+def _floats(values: ArrayLike) -> NDArray[np.float64]:
+    """A new array; an error of Python's own for what holds anything but numbers."""
+    if np.asarray(values).dtype.kind in NO_NUMBERS:
+        raise TypeError("not numbers")
+    return np.array(values, float)
+
 
 def _vectors(rows: ArrayLike, what: str) -> NDArray[np.float64]:
     """A non-empty matrix of finite numbers that nobody can change any more."""
     try:
-        matrix = np.array(rows, float)
+        matrix = _floats(rows)
     except (TypeError, ValueError, OverflowError):
         raise ShapeError(f"{what} must be rows of numbers, all of the same length") from None
     if matrix.ndim != 2 or 0 in matrix.shape:

@@ -3,6 +3,8 @@
 Exit codes: 0 done, 1 the job failed, 2 bad input (one sentence on standard error).
 """
 
+import io
+import os
 import sys
 import warnings
 from typing import Annotated, Any
@@ -54,6 +56,9 @@ ClickException: Any = typer.BadParameter.__mro__[2]
 
 def main() -> None:
     """The entry point of the program."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # The names of files may hold what no encoding can print.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -66,9 +71,24 @@ def main() -> None:
         code = _fail(str(error), 2)
     except (FurthestError, OSError) as error:
         code = _fail(str(error), 1)
+    except MemoryError:
+        code = _fail("this needs more memory than there is", 1)
     except (typer.Abort, KeyboardInterrupt):
         code = _fail("interrupted", 1)
-    sys.exit(code)
+    sys.exit(_written() or code)
+
+
+def _written() -> int:
+    """Whether all that was printed has arrived: a full disk shows now, not when Python ends."""
+    if sys.stdout is None:  # closed by the shell
+        return 0
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # What cannot be written would be tried again, and complained about, at the very end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _fail(f"standard output: {error.strerror or error}", 1)
+    return 0
 
 
 def _fail(message: str, code: int) -> int:

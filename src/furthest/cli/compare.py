@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from furthest.cli import options as o
+from furthest.display import one_line
 
 if TYPE_CHECKING:
     from furthest.characteristic import Complexity
@@ -78,7 +79,7 @@ def command(
     else:
         _show(found, price, outcomes, delta, noise)
         if plot is not None:
-            print(f"Figure: {plot}")
+            print(f"Figure: {one_line(str(plot))}")
 
 
 def _data(

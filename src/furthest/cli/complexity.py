@@ -33,9 +33,13 @@ def command(
 ) -> None:
     """Compute T_ε, the furthest answer and its optimal proportions, certified."""
     from furthest.errors import InputError
+    from furthest.strategy import check_level
 
     if not 0 < gap < 1:
         raise InputError(f"--gap must be between 0 and 1, not {gap:g}")
+    deltas = delta or DEFAULT_DELTAS
+    for level in deltas:
+        check_level(level)
     o.check_plot(plot)
     found = o.find_instance(instance, eps, notion, sigma, mu)
     with o.compilation("complexity"):
@@ -53,7 +57,7 @@ def command(
 
         print(encoder.dumps({"instance": found.name} | result.to_dict()))
     else:
-        _show(found, result, delta or DEFAULT_DELTAS, plot)
+        _show(found, result, deltas, plot)
 
 
 def _show(
@@ -84,4 +88,4 @@ def _show(
         console.print("Tied: " + ", ".join(names[z] for z in result.ties))
     console.print(f"[dim]solved in {result.seconds * 1e3:.2f} ms[/dim]")
     if plot is not None:
-        console.print(f"Figure: {plot}")
+        console.print(f"Figure: {o.plain(str(plot))}")

@@ -24,6 +24,7 @@ def command(
     out: Annotated[Path, typer.Option(help="Where the figure goes.")] = Path("out/demo.png"),
 ) -> None:
     """Show LεBAI at work on the paper's hard instance."""
+    o.check_plot(out)
     from rich.console import Console
 
     from furthest import instances
@@ -80,4 +81,4 @@ def command(
         title=f"The hard instance: ε = 0.05, δ = {DELTA:g}, {runs} runs each",
         limits={"limit T_ε ln(1/δ)": limit},
     )
-    console.print(f"Figure: {out}")
+    console.print(f"Figure: {o.plain(str(out))}")

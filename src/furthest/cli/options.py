@@ -85,10 +85,17 @@ StoppingOptions = Annotated[
         "--stopping-option", help="Mass or scale of top-wrong, as name=value.", metavar="NAME=VALUE"
     ),
 ]
-Runs = Annotated[int, typer.Option(help="Number of runs.", min=1)]
+# More runs no memory holds, and more measurements no run can last for.
+MOST_RUNS = 10**9
+MOST_ROUNDS = 10**15
+
+Runs = Annotated[int, typer.Option(help="Number of runs.", min=1, max=MOST_RUNS)]
 Seed = Annotated[int, typer.Option(help="Seed; each run has its own stream.", min=0)]
 Jobs = Annotated[int, typer.Option(help="Worker processes; results do not depend on it.", min=1)]
-MaxRounds = Annotated[int, typer.Option(help="Give up a run after this many measurements.", min=1)]
+MaxRounds = Annotated[
+    int,
+    typer.Option(help="Give up a run after this many measurements.", min=1, max=MOST_ROUNDS),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 

@@ -17,6 +17,7 @@ Cap = Annotated[
     typer.Option(
         help="Give up a run after this many measurements.",
         min=1,
+        max=o.MOST_ROUNDS,
         show_default="1000000; 100000 under a prior",
     ),
 ]

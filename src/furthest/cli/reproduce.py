@@ -23,7 +23,9 @@ NAMES = (
 
 def command(
     entries: Annotated[list[str], typer.Argument(help=NAMES, metavar="ENTRY…")],
-    runs: Annotated[int, typer.Option(help="Runs per cell; the paper has 5000.", min=2)] = 5000,
+    runs: Annotated[
+        int, typer.Option(help="Runs per cell; the paper has 5000.", min=2, max=o.MOST_RUNS)
+    ] = 5000,
     out: Annotated[Path, typer.Option(help="Folder for runs, figures and report.")] = Path(
         "out/reproduction"
     ),
@@ -134,4 +136,4 @@ def _show(done: "Reproduction", page: Path) -> None:
         f"{done.work.rounds:,} now, in {done.seconds:.1f} s ({done.work.cpu:.0f} s of processor "
         f"time, {done.jobs} processes)"
     )
-    console.print(f"Report: {page}")
+    console.print(f"Report: {o.plain(str(page))}")

@@ -282,6 +282,7 @@ def export(
     json: o.Json = False,
 ) -> None:
     """Everything about a study: its log, results and certificate. Prints the results as CSV."""
+    from furthest.display import one_line
     from furthest.study import archive
     from furthest.writing import write_text
 
@@ -297,7 +298,7 @@ def export(
         print(text, end="")
     else:
         write_text(out, text)
-        _say({"file": str(out)}, f"wrote {out}", json)
+        _say({"file": str(out)}, f"wrote {one_line(str(out))}", json)
 
 
 def _archived(study: "Study", kind: str, sign: Path | None) -> str:

@@ -36,11 +36,14 @@ def verify_file(path: Path, *, words: bool = True) -> Status:
 
     data = read_json(path)
     data.pop(SIGNATURE, None)
+    claimed = data.get("certificate")
     try:
         name, events = data["name"], [Event(*row) for row in data["log"]]
     except (KeyError, TypeError):
         raise FileError(f"{path}: not an exported study") from None
-    found = verify(name, events, data.get("certificate") or None, words=words)
+    if claimed is not None and not (isinstance(claimed, dict) and claimed):
+        raise FileError(f"{path}: its certificate is none")
+    found = verify(name, events, claimed, words=words)
     if words:
         ledger = Ledger.of(events)
         again = json.loads(json.dumps(documents.archived(name, events, ledger, found)))
@@ -87,7 +90,7 @@ def read_json(path: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FileError(f"{path}: not JSON: {error}") from None
     if not isinstance(data, dict):
         raise FileError(f"{path}: not a JSON object")

@@ -58,6 +58,10 @@ def open_storage(url: str) -> Storage:
     if found and scheme in ("postgresql", "postgres"):
         from furthest.study.postgres import PostgresStorage
 
+        try:
+            url.encode()
+        except UnicodeEncodeError:
+            raise StudyError(f"the storage {without_password(url)!r} is not a text") from None
         return PostgresStorage(url)
     if found and scheme == "sqlite":
         from furthest.study.sqlite import SqliteStorage
