@@ -167,7 +167,7 @@ def _is_verified(lines: list[Line], outcomes: list[Outcome]) -> bool:
 
 
 def _logs(path: Path) -> dict[str, list[Any]]:
-    """The logs of all studies, from a copy: who closes a database last takes its write-ahead log in."""
+    """The logs of all studies, from a copy: who closes a database takes its write-ahead log in."""
     folder = path.parent / "copy"
     folder.mkdir()
     storage = open_storage(f"sqlite:///{copy_database(path, folder)}")
