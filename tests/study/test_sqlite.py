@@ -63,6 +63,35 @@ def test_a_file_that_is_no_database(tmp_path):
         ft.Study.load("a", str_url(tmp_path))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(f"UPDATE furthest_schema SET version = {odd}" for odd in ("'x'", "x'ff'", "-1", "1.5")),
+        "UPDATE furthest_schema SET commits = 'x'",
+        "UPDATE furthest_schema SET id = x'ff'",
+        "DELETE FROM furthest_schema",
+        "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = 'CREATE TABLE ' || x'ce28'",
+    ],
+)
+def test_tables_that_make_no_sense_are_refused_and_left_alone(tmp_path, change):
+    study = ft.Study.create("a", PROBLEM, storage=str_url(tmp_path))
+    study.close()
+    with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
+        database.executescript(change)
+    before = contents(tmp_path)
+    for call in (open_storage(str_url(tmp_path)).studies, lambda: study.add(0, 0.5)):
+        with pytest.raises(StorageError, match=r"damaged|malformed|can't decode"):
+            call()
+    assert contents(tmp_path) == before
+
+
+def test_a_name_that_is_no_text_can_be_shown(tmp_path):
+    ft.Study.create("a", PROBLEM, storage=str_url(tmp_path)).close()
+    with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
+        database.execute("UPDATE furthest_studies SET name = x'ff'")
+    assert list(open_storage(str_url(tmp_path)).studies()) == [r"b'\xff'"]
+
+
 def test_a_folder_that_does_not_exist(tmp_path):
     with pytest.raises(StudyError, match="there is no folder"):
         ft.Study.load("a", f"sqlite:///{tmp_path}/nowhere/a.db")

@@ -17,6 +17,7 @@ Each event is chained to the one before it (`furthest.study.chain`).
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +26,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from furthest.errors import InputError, StorageError, StrategyError, nearest_name
+from furthest.errors import (
+    FurthestError,
+    InputError,
+    StorageError,
+    StrategyError,
+    VerificationError,
+    nearest_name,
+)
 from furthest.problem import Problem
 from furthest.strategy import Strategy, check_level
 
@@ -45,6 +53,9 @@ SEALED = "sealed"
 AS_ASKED = "asked"
 AS_TOLD = "told"
 ORDERS = (AS_ASKED, AS_TOLD)
+
+# Of a study, before the numbers of its trials.
+TAG = re.compile(r"\w{1,64}", re.ASCII)
 
 
 class Event(NamedTuple):
@@ -117,6 +128,8 @@ class Settings:
             raise InputError(f"the lease must be a positive number of seconds, not {self.lease!r}")
         if self.seed < 0:
             raise InputError(f"seed must be at least 0, not {self.seed}")
+        if not TAG.fullmatch(self.tag):
+            raise InputError(f"{self.tag!r} is no tag of trials")
         if self.order not in ORDERS:
             raise InputError(
                 f"unknown order {self.order!r}; {nearest_name(str(self.order), ORDERS)}"
@@ -127,9 +140,14 @@ class Settings:
         """What decides. Made when first asked for: its checks may load compiled code."""
         if isinstance(self.chosen, Strategy):
             return self.chosen
-        words = dict(self.chosen)
-        words["threshold"] = words["threshold"] or None  # logs have "" where there is none
-        return Strategy(**words)
+        try:
+            words = dict(self.chosen)
+            words["threshold"] = words["threshold"] or None  # logs have "" where there is none
+            return Strategy(**words)
+        except FurthestError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise VerificationError(f"the strategy of the log cannot be read: {error}") from error
 
     def encode(self) -> str:
         """As the text of the created event."""

@@ -215,8 +215,7 @@ class PostgresStorage(SqlStorage):
         if not self._found and connection.execute(TABLES).fetchone() is None:
             return 0
         row = connection.execute("SELECT version FROM furthest_schema").fetchone()
-        schema = int(row[0]) if row else 0
-        self.check_schema(schema)
+        schema = self.check_schema(row and row[0])
         self._found = True
         return schema
 

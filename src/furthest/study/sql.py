@@ -96,13 +96,16 @@ class SqlStorage(ABC):
         """The key of a new study; None if there is one of this name."""
 
     @staticmethod
-    def check_schema(version: int) -> None:
-        """Refuse what a newer furthest wrote."""
+    def check_schema(version: object) -> int:
+        """The version of a schema; refused if it is none, or of a newer furthest."""
+        if type(version) is not int or version < 0:
+            raise StorageError(f"the database is damaged: {version!r} is no version of its schema")
         if version > SCHEMA_VERSION:
             raise StorageError(
                 f"the database was written by a newer furthest (schema {version}, this one reads "
                 f"up to {SCHEMA_VERSION}): upgrade furthest"
             )
+        return version
 
     def migrate(self, execute: Callable[..., Any], version: int) -> None:
         """Bring an older schema to this version, within the caller's transaction."""
@@ -121,9 +124,8 @@ class SqlStorage(ABC):
         with self.transaction(write=False) as now:
             if not now.schema:
                 return {}
-            return dict(
-                now.execute("SELECT name, key FROM furthest_studies ORDER BY name").fetchall()
-            )
+            rows = now.execute("SELECT name, key FROM furthest_studies ORDER BY name").fetchall()
+            return {str(name): key for name, key in rows}  # in a damaged database it may be bytes
 
     def create(self, name: str, *events: Event) -> int:
         """Begin a log with its created event, and with others."""

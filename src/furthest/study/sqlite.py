@@ -275,14 +275,16 @@ class SqliteStorage(SqlStorage):
             tables = "SELECT name FROM sqlite_master WHERE name = 'furthest_schema'"
             if connection.execute(tables).fetchone() is None:
                 return _State()
-            schema = int(connection.execute("SELECT version FROM furthest_schema").fetchone()[0])
-            self.check_schema(schema)
+            row = connection.execute("SELECT version FROM furthest_schema").fetchone()
+            schema = self.check_schema(row and row[0])
             if schema < COUNTED_SINCE:
                 return _State(schema)
             self._counted = True
-        state = _State(*connection.execute(STATE).fetchone())
-        self.check_schema(state.schema)
-        return state
+        row = connection.execute(STATE).fetchone()
+        self.check_schema(row and row[0])
+        if not (isinstance(row[1], str) and isinstance(row[2], int)):
+            raise StorageError(f"{self._path}: the database is damaged: {row!r} is not its state")
+        return _State(*row)
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -293,7 +295,7 @@ class SqliteStorage(SqlStorage):
             text = str(error)
             advice = ": another process holds the lock; try again" if "locked" in text else ""
             raise StorageError(f"{self._path}: {text}{advice}; nothing was written") from error
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # what SQLite says may be no text
             raise StorageError(f"{self._path}: {error}; nothing was written") from error
 
 
