@@ -2,7 +2,7 @@
 
 import pytest
 
-from furthest.display import one_line, without_password
+from furthest.display import one_line, passwords, without_password
 from furthest.writing import write_beside, write_text
 
 
@@ -42,9 +42,21 @@ def test_texts_of_others_begin_no_line():
     [
         ("postgresql://me:secret@host/db", "postgresql://me:***@host/db"),
         ("postgresql://me:p%40ss:word@host:5432/db", "postgresql://me:***@host:5432/db"),
+        ("postgresql://me:sec/r@et@host/db", "postgresql://me:***@host/db"),
+        (
+            "postgresql:///db?user=me&password=secret&port=1",
+            "postgresql:///db?user=me&password=***&port=1",
+        ),
+        ("postgresql://me:sec@h/db?sslpassword=ret", "postgresql://me:***@h/db?sslpassword=***"),
         ("postgresql://me@host/db", "postgresql://me@host/db"),
         ("sqlite:///a:b@c.db", "sqlite:///a:b@c.db"),
     ],
 )
 def test_passwords_are_not_shown(url, shown):
     assert without_password(url) == shown
+    assert all(secret not in shown for secret in passwords(url))
+    assert bool(passwords(url)) == ("***" in shown)
+
+
+def test_a_password_is_known_as_it_is_written_and_as_it_is_meant():
+    assert passwords("postgresql://me:p%40ss@host/db") == ["p%40ss", "p@ss"]

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
+from urllib.parse import unquote
 
 # More rows or columns than this are no longer small.
 ROWS = 12
@@ -61,9 +62,19 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+# In a storage's URL: all between the user and the last @, and what is given as an option.
+PASSWORD = re.compile(r"(://[^/@:]*:|[?&]\w*password=)((?<=:).*(?=@)|(?<==)[^&]*)")
+
+
 def without_password(url: str) -> str:
     """A storage's URL as it may be shown."""
-    return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:***@", url)
+    return PASSWORD.sub(r"\1***", url)
+
+
+def passwords(url: str) -> list[str]:
+    """What must not be in any message, as it stands in the URL and as it is meant."""
+    found = {found[2] for found in PASSWORD.finditer(url)}
+    return sorted(filter(None, found | set(map(unquote, found))), key=len, reverse=True)
 
 
 def count(number: int, thing: str) -> str:

@@ -224,3 +224,5 @@ def test_a_password_is_never_printed(study):
         done = study(*command, "--storage", url)
         assert done.returncode != 0
         assert "secret" not in done.stdout + done.stderr
+    done = study("list", "--storage", "postgresql://me:sec@ret@localhost/nowhere")
+    assert "'postgresql://me:***@localhost/nowhere': an @ in the name" in done.stderr

@@ -6,9 +6,9 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
-from urllib.parse import unquote
 
-from furthest.errors import MissingExtraError, StorageError
+from furthest.display import passwords, without_password
+from furthest.errors import MissingExtraError, StorageError, StudyError
 from furthest.study.sql import SCHEMA_VERSION, SqlStorage, Transaction
 from furthest.study.turns import Turn
 
@@ -78,12 +78,6 @@ def _heard(steps: Generator[Any, Any, Any], patience: float) -> Generator[Any, A
         return end.value
 
 
-def _password(url: str) -> str:
-    """As it stands in the URL; it must not be in any message."""
-    found = re.search(r"://[^/@:]*:([^/@]*)@", url)
-    return found.group(1) if found else ""
-
-
 def _commit(connection: _Connection) -> None:
     """PostgreSQL rolls back instead, without an error, after one that was caught."""
     if connection.execute(b"COMMIT").statusmessage != "COMMIT":
@@ -105,8 +99,11 @@ class PostgresStorage(SqlStorage):
     }
 
     def __init__(self, url: str, patience: float = LOCK_SECONDS) -> None:
+        if re.match(r"[^/]*//[^/?#]*@[^/?#]*@", url):
+            raise StudyError(
+                f"{without_password(url)!r}: an @ in the name or password of a user is written %40"
+            )
         self._url = url
-        self._password = _password(url)
         self._patience = patience
         self._turn = Turn(self)
         self._open: _Connection | None = None
@@ -231,6 +228,6 @@ class PostgresStorage(SqlStorage):
         except psycopg.Error as error:
             self.close()
             text = " ".join(str(error).split())
-            for secret in filter(None, {self._password, unquote(self._password)}):
+            for secret in passwords(self._url):
                 text = text.replace(secret, "***")
             raise StorageError(f"PostgreSQL: {text}; try again") from error
