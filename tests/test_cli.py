@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from furthest import cli, complexity, instances, sampling, simulate
+from furthest import cli, complexity, instances, sampling, simulate, simulation
 from furthest.cli import compare, rules
 from furthest.files import write_problem
 from furthest.problem import Problem
@@ -298,6 +298,22 @@ def test_a_file_that_cannot_be_written_is_no_traceback_either(tmp_path, monkeypa
     complaint = capsys.readouterr().err
     assert complaint.count("\n") == 1
     assert "missing" in complaint
+
+
+def test_an_interrupted_comparison_says_so(monkeypatch, capsys):
+    def interrupted(function, calls, jobs):
+        yield function(*calls[0])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(simulation, "spread", interrupted)
+    words = ["compare", "hard", "--sampling", "uniform,lebai", "--threshold", "paper"]
+    monkeypatch.setattr(sys, "argv", ["furthest", *words, "--runs", "50"])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert not left.value.code
+    shown = capsys.readouterr().out
+    assert "uniform: interrupted after" in shown
+    assert "lebai" not in shown
 
 
 def test_unstopped_runs_are_reported(furthest):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from furthest.cli import options as o
-from furthest.display import one_line
+from furthest.display import count, one_line
 
 if TYPE_CHECKING:
     from furthest.characteristic import Complexity
@@ -152,3 +152,9 @@ def _show(
         console.print(pulls)
     open_runs = {name: results.unstopped_words for name, results in outcomes.items()}
     o.print_warnings(console, (words and f"{name}: {words}" for name, words in open_runs.items()))
+    name, last = list(outcomes.items())[-1]
+    if last.interrupted:
+        done = count(last.runs, "run")
+        o.print_warnings(
+            console, [f"{name}: interrupted after {done}; no further rule was simulated"]
+        )

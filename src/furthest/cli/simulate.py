@@ -46,9 +46,6 @@ def command(
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise InputError(f"--out must end in .csv or .parquet, not {out.name!r}")
     o.make_folder(out)
-    if out is not None:
-        # A folder that cannot be made shows now, not after the simulation.
-        out.parent.mkdir(parents=True, exist_ok=True)
     found = o.find_instance(instance, eps, notion, sigma, mu)
     words = (sampling, candidate, stopping, threshold, schedule, tracking)
     strategy = o.find_strategy(words, option, stopping_option)
