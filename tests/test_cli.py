@@ -307,7 +307,7 @@ def test_an_interrupted_comparison_says_so(monkeypatch, capsys):
 
     monkeypatch.setattr(simulation, "spread", interrupted)
     words = ["compare", "hard", "--sampling", "uniform,lebai", "--threshold", "paper"]
-    monkeypatch.setattr(sys, "argv", ["furthest", *words, "--runs", "50"])
+    monkeypatch.setattr(sys, "argv", ["furthest", *words, "--runs", "50", "--jobs", "2"])
     with pytest.raises(SystemExit) as left:
         cli.main()
     assert not left.value.code
