@@ -33,6 +33,7 @@ FILES = {
     "deep.json": f'{{"log": {"[" * 100_000}{"]" * 100_000}}}',
     "claim.json": '{"name": "s", "log": [], "certificate": "trust me"}',
     "nothing.toml": "eps = nan\noptions = ['A', 'B']\n",
+    "unknown.toml": f"{TWO}sigma = 'unknown'\n",
 }
 ARRAYS = {
     "notion.npz": {"arms": np.eye(2), "notion": np.array([["a", "b"], ["c", "d"]])},
@@ -86,11 +87,16 @@ LINES = {
     "study verify deep.json": "deep.json: not JSON",
     "study verify claim.json": "claim.json: its certificate is none",
     "study list --storage postgresql://\udcff/x": "is not a text",
+    "study list --storage sqlite:////": "needs a file",
+    "study new-key .": "is no name for a file",
+    "study new-key ": "is no name for a file",
+    "complexity unknown.toml --mu 1,0 --noise 5e-324": "neither below 1e-100",
 }
 # These go well, whatever the names in them.
 NAMES = {
     "study export s --out \udcff.csv": r"wrote \udcff.csv",
     "study export s --out [/b]\x1b.csv": r"wrote [/b]\x1b.csv",
+    "study new-key [b]\x1b": r"wrote [b]\x1b, to be kept secret, and [b]\x1b.pub",
     "complexity hard --plot [/b].png": "Figure: [/b].png",
     "complexity dollar.toml --plot x\x1b.png": r"Figure: x\x1b.png",
     "compare dollar.toml --sampling uniform --runs 1 --plot $x$\udcff.png": r"$x$\udcff.png",

@@ -75,7 +75,9 @@ VALID: dict[str, tuple[str, ...]] = {
     "reason": ("spilled",),
     "id": ("mine", "before"),
     "measured_at": ("1700000000",),
-    "certificate": ("certificate.json", "archive.json"),
+    "certificate": ("certificate.json", "archive.json", "signed.json"),
+    "sign": ("lab",),
+    "key": ("lab.pub", "lab.pub", "lab"),
     "new": ("fresh", "other"),
     "command": ("echo 1", "echo {arm}", "true"),
     "retries": ("0", "1"),
@@ -179,7 +181,7 @@ class Commands:
         if command.name == "create":
             name = rng.choice(("fresh", "neu", name))
         elif command.name == "verify" and rng.random() < 0.3:
-            name = rng.choice(("archive.json", "running.json"))
+            name = rng.choice(("archive.json", "running.json", "signed.json"))
         instance = rng.choice(list(INSTANCES))
         mu = [str(rng.choice((0, 1, 0.5, -0.25))) for _ in range(INSTANCES[instance])]
         weights = ",".join(["0.5"] * INSTANCES[instance])

@@ -23,11 +23,12 @@ from benchmarks.fuzzing.prepared import (
     fixed_world,
     measure,
     write,
+    write_keys,
 )
 from benchmarks.fuzzing.runner import VERIFY_CODES, Case, Line, Outcome, run_function
 
 import furthest as ft
-from furthest.study import documents
+from furthest.study import archive, documents
 from furthest.study.storage import open_storage
 
 PAGE = 4096
@@ -77,9 +78,14 @@ class Databases:
 
     def _export(self) -> None:
         url = f"sqlite:///{self._folders['new'] / 's.db'}"
+        write_keys(self._archives.parent)
         for name in ("stopped", "running", "told", "unknown"):
             study = ft.Study.load(name, url)
-            write(self._archives / f"{name}.json", documents.exported(study))
+            exported = documents.exported(study)
+            write(self._archives / f"{name}.json", exported)
+            if name == "told":
+                signed = archive.signed(exported, self._archives.parent / "lab")
+                write(self._archives / "signed.json", signed)
             if name != "running":
                 shown = documents.shown(study, foresight=False)
                 write(self._archives / f"{name}-certificate.json", shown["certificate"])
@@ -142,7 +148,11 @@ class Databases:
         path = Path(shutil.copy(source, folder / "claim.json"))
         DOCUMENTS[damage](path, rng)
         what = "archive" if "log" in original else "certificate"
-        if what == "archive":
+        if name == "signed":
+            what = "signed archive"
+            shutil.copy(self._archives.parent / "lab.pub", folder)
+            words = [["study", "verify", "claim.json", "--key", "lab.pub"]]
+        elif what == "archive":
             words = [
                 ["study", "verify", "claim.json"],
                 ["study", "verify", "claim.json", "--facts"],

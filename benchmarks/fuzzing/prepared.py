@@ -10,12 +10,14 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from cryptography.hazmat.primitives import serialization as keys
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import furthest as ft
 from furthest.errors import StoppedError
 from furthest.files import write_problem
 from furthest.strategy import Strategy
-from furthest.study import documents
+from furthest.study import archive, documents
 from furthest.study.storage import open_storage
 
 DATA = Path(__file__).resolve().parent.parent.parent / "tests" / "data"
@@ -168,6 +170,8 @@ def _studies(folder: Path) -> None:
     write(folder / "archive.json", documents.exported(study))
     write(folder / "certificate.json", documents.shown(study, foresight=False))
     write(folder / "running.json", documents.exported(ft.Study.load("running", url)))
+    write_keys(folder)
+    write(folder / "signed.json", archive.signed(documents.exported(study), folder / "lab"))
     running = ft.Study.load("running", url)
     rows = [f"{each.id},0.5\n" for each in running.pending()]
     (folder / "results.csv").write_text("".join(rows))
@@ -179,6 +183,16 @@ def _studies(folder: Path) -> None:
     (folder / "studies.json").write_text(json.dumps(known))
     del running
     del study
+
+
+def write_keys(folder: Path) -> None:
+    """A private key, and the public one that belongs to it."""
+    key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    pem = keys.Encoding.PEM
+    private = key.private_bytes(pem, keys.PrivateFormat.PKCS8, keys.NoEncryption())
+    public = key.public_key().public_bytes(pem, keys.PublicFormat.SubjectPublicKeyInfo)
+    (folder / "lab").write_bytes(private)
+    (folder / "lab.pub").write_bytes(public)
 
 
 def write(path: Path, document: Any) -> None:

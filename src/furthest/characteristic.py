@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from furthest import display
 from furthest.errors import ParameterError
 from furthest.kernels.design import Allocation, solve
-from furthest.problem import Problem
+from furthest.problem import Problem, check_noise
 
 GAP = 1e-8
 
@@ -176,9 +176,7 @@ def _deviation(problem: Problem, noise: float | None) -> float:
         return problem.sigma
     if noise is None:
         raise ParameterError("σ is unknown: say what noise to expect, noise=… or --noise")
-    if not 0 < noise < math.inf:
-        raise ParameterError(f"the noise must be positive, not {noise:g}")
-    return noise
+    return check_noise(noise)
 
 
 def _time(value: float) -> float:

@@ -533,6 +533,16 @@ def _sigma(sigma: Any, bounds: tuple[float, float] | None) -> float | None:
     return derived
 
 
+def check_noise(noise: float) -> float:
+    """A standard deviation to expect, or to simulate, where σ may be another or unknown."""
+    if not LEAST_SIGMA <= noise <= LARGEST_SIGMA:
+        raise ParameterError(
+            f"the noise must be positive, and neither below {LEAST_SIGMA:g} nor above "
+            f"{LARGEST_SIGMA:g}, not {noise:g}"
+        )
+    return noise
+
+
 def spanning_arms(arms: NDArray[np.float64]) -> NDArray[np.int64]:
     """d arms that span: the pivots of a QR decomposition, each the furthest from those before."""
     from scipy.linalg import qr

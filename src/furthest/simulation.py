@@ -4,7 +4,6 @@ Each run has a random stream of its own, derived from the seed and the run's num
 results do not depend on the number of workers or on how the runs are cut into chunks.
 """
 
-import math
 import threading
 import time
 import warnings
@@ -21,7 +20,7 @@ from furthest.bars import NOBODY, Watch, patient_bar
 from furthest.engine import simulated
 from furthest.errors import InputError, UnstoppedWarning
 from furthest.preparation import Prepared, prepare
-from furthest.problem import Problem
+from furthest.problem import Problem, check_noise
 from furthest.results import Results
 from furthest.stopping.nomination import Progress
 from furthest.strategy import Strategy
@@ -157,9 +156,7 @@ def _noise(problem: Problem, noise: float | None) -> float:
     """What is given, or σ, or 1."""
     if noise is None:
         return problem.unit
-    if not 0 < noise < math.inf:
-        raise InputError(f"the noise must be positive, not {noise:g}")
-    return noise
+    return check_noise(noise)
 
 
 def _check(

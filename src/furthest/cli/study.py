@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from furthest.cli import options as o
+from furthest.display import count, one_line, without_password
 from furthest.errors import InputError
 
 if TYPE_CHECKING:
@@ -92,8 +93,6 @@ def create(
             order=order,
         )
     if json:
-        from furthest.display import without_password
-
         place = without_password(storage)
         _print({"name": name, "storage": place, "initial": list(study.problem.initial)})
     else:
@@ -118,8 +117,6 @@ def ask(
 
         _print(documents.asked(trials))
     else:
-        from furthest.display import one_line
-
         for trial in trials:
             print(trial.id, trial.arm, one_line(trial.name), sep="\t")
 
@@ -237,7 +234,6 @@ def show(
 @app.command("list")
 def list_studies(storage: Storage = DEFAULT, json: o.Json = False) -> None:
     """All studies of a storage."""
-    from furthest.display import one_line
     from furthest.study import documents
     from furthest.study.storage import open_storage
 
@@ -282,7 +278,6 @@ def export(
     json: o.Json = False,
 ) -> None:
     """Everything about a study: its log, results and certificate. Prints the results as CSV."""
-    from furthest.display import one_line
     from furthest.study import archive
     from furthest.writing import write_text
 
@@ -324,9 +319,10 @@ def new_key(
     from furthest.study import signature
 
     public = signature.new_key(file)
+    private, given = one_line(str(file)), one_line(str(public))
     _say(
         {"private": str(file), "public": str(public)},
-        f"wrote {file}, to be kept secret, and {public}, to be given to whoever verifies",
+        f"wrote {private}, to be kept secret, and {given}, to be given to whoever verifies",
         json,
     )
 
@@ -358,7 +354,6 @@ def verify(
     Exit code 0 if the answer is proven, or the study still running; 3 if it is proven under a
     condition that is in doubt; 4 if it is not proven; 1 if the log or certificate is wrong.
     """
-    from furthest.display import one_line
     from furthest.study import archive, documents
 
     exported = name.endswith(".json")
@@ -576,8 +571,6 @@ def _show(study: "Study", status: "Status", future: "Foresight | None", asked: b
 def _waiting_text(study: "Study", waiting: int) -> str:
     """Which trial results wait for, and what to do if it never comes."""
     import time
-
-    from furthest.display import count
 
     first = study.pending()[0]
     minutes = (time.time() - first.at) / 60

@@ -28,6 +28,8 @@ ALGORITHM = "Ed25519"
 
 def new_key(path: Path) -> Path:
     """Write a private key to `path`, for its owner's eyes, and the public one to `path`.pub."""
+    if not path.name:
+        raise FileError(f"{str(path)!r} is no name for a file")
     key, public = Ed25519PrivateKey.generate(), path.with_name(f"{path.name}.pub")
     private = key.private_bytes(keys.Encoding.PEM, keys.PrivateFormat.PKCS8, keys.NoEncryption())
     shown = key.public_key().public_bytes(keys.Encoding.PEM, keys.PublicFormat.SubjectPublicKeyInfo)

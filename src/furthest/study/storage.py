@@ -66,7 +66,7 @@ def open_storage(url: str) -> Storage:
     if found and scheme == "sqlite":
         from furthest.study.sqlite import SqliteStorage
 
-        if not rest.removeprefix("/"):
+        if not rest.strip("/"):
             raise StudyError("the storage sqlite:/// needs a file: sqlite:///furthest.db")
         return SqliteStorage(rest.removeprefix("/"))
     raise StudyError(
