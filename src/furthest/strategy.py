@@ -50,6 +50,11 @@ class Strategy:
     stopping_options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for options in (self.options, self.stopping_options):
+            if not isinstance(options, Mapping) or not all(
+                isinstance(name, str) for name in options
+            ):
+                raise StrategyError(f"options must be names with their values, not {options!r}")
         if isinstance(self.sampling, str) and not _is_place(self.sampling):
             pick(self.sampling, sampling.MODULES, "sampling rule")
         pick(self.candidate, axes.CANDIDATES, "candidate answer")

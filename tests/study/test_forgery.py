@@ -187,13 +187,17 @@ def test_a_log_is_held_to_what_a_user_is(sqlite_url):
     for arm in (10**9, -1, 0.0, None):
         with pytest.raises(VerificationError, match="does not follow"):
             check("a", created, asked._replace(arm=arm))
-    questions = ({"delta": 2}, {"delta": "x"}, {"lease": -1}, {"seed": -1}, {"order": "up"})
-    for changes in (*questions, {"tag": "\x1b"}):
+    odd = ({"delta": 2}, {"delta": "x"}, {"delta": 10**400}, {"lease": -1}, {"seed": -1})
+    for changes in (*odd, {"seed": float("inf")}, {"order": "up"}, {"tag": "\x1b"}):
         with pytest.raises(VerificationError, match="cannot be read, or is none"):
             check("a", settings(**changes), asked, told)
     for strategy in (3, "lebai", ["sampling"], {"sampling": 3}, {"threshold": "", "stopping": 3}):
         with pytest.raises(VerificationError, match="cannot be read"):
             check("a", settings(strategy=strategy), asked, told)
+    words = json.loads(created.data)["strategy"]
+    for options in (3, {"weights": {"A": 1}}, [["weights", 1]]):
+        with pytest.raises(FurthestError):
+            check("a", settings(strategy=words | {"sampling": "fixed", "options": options}), asked)
     with pytest.raises(VerificationError, match="cannot be read"):
         check("a", created._replace(data="[]"), asked)
     with pytest.raises(VerificationError, match="that of 'a', not of 'b'"):

@@ -54,6 +54,9 @@ AS_ASKED = "asked"
 AS_TOLD = "told"
 ORDERS = (AS_ASKED, AS_TOLD)
 
+# What Python says of data that are not what they should be: a log may hold anything.
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
 # Of a study, before the numbers of its trials.
 TAG = re.compile(r"\w{1,64}", re.ASCII)
 
@@ -146,7 +149,7 @@ class Settings:
             return Strategy(**words)
         except FurthestError:
             raise
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except UNREADABLE as error:
             raise VerificationError(f"the strategy of the log cannot be read: {error}") from error
 
     def encode(self) -> str:

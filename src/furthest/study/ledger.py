@@ -33,6 +33,7 @@ from furthest.study.events import (
     SEALED,
     STOPPED,
     TOLD,
+    UNREADABLE,
     Event,
     Settings,
     is_event,
@@ -67,7 +68,7 @@ class Ledger:
         self.created = created
         try:
             self.settings = Settings.decode(created.data)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except UNREADABLE as error:
             raise VerificationError(
                 f"the question of the log cannot be read, or is none: {error}"
             ) from error
