@@ -23,7 +23,8 @@ test-minimum: $(MINIMUM)/.ready
 	NUMBA_CACHE_DIR=$(abspath $(MINIMUM))/cache $(MINIMUM)/bin/pytest -m "not slow" -n auto --dist loadfile \
 		-W ignore::DeprecationWarning \
 		tests/kernels tests/test_numba.py tests/test_simulation.py tests/test_cli.py \
-		tests/test_columns.py tests/study/test_study.py tests/study/test_postgres.py
+		tests/test_columns.py tests/study/test_study.py tests/study/test_postgres.py \
+		tests/study/test_sqlite.py tests/study/test_fork.py tests/study/test_signature.py
 
 lint: $(READY)
 	$(BIN)/ruff check
