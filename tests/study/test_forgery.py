@@ -192,7 +192,7 @@ def test_a_log_is_held_to_what_a_user_is(sqlite_url):
         with pytest.raises(VerificationError, match="cannot be read, or is none"):
             check("a", settings(**changes), asked, told)
     for strategy in (3, "lebai", ["sampling"], {"sampling": 3}, {"threshold": "", "stopping": 3}):
-        with pytest.raises(VerificationError, match="cannot be read"):
+        with pytest.raises(VerificationError, match="strategy of the log cannot be used"):
             check("a", settings(strategy=strategy), asked, told)
     words = json.loads(created.data)["strategy"]
     for options in (3, {"weights": {"A": 1}}, [["weights", 1]]):

@@ -364,9 +364,8 @@ class _SignalsWait:
         self._over = True
         for number, handler in self._handlers.items():
             _signal.signal(number, handler)
-        if error is None:
-            for number in self._waiting:
-                self._handlers[number](number, None)
+        for number in self._waiting:
+            self._handlers[number](number, None)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self._over or self._kernel.is_compiling:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from furthest.errors import FurthestError, VerificationError
+from furthest.errors import VerificationError
 from furthest.study.chain import digest
 from furthest.study.conditions import (
     IN_DOUBT,
@@ -21,7 +21,7 @@ from furthest.study.conditions import (
     standing_of,
     warnings_of,
 )
-from furthest.study.events import ADDED, UNREADABLE, Event, Settings, columns, problem_data
+from furthest.study.events import ADDED, Event, Settings, columns, problem_data, usable_strategy
 from furthest.study.fold import Fold, Outcome
 from furthest.study.ledger import Ledger
 from furthest.study.records import (
@@ -65,12 +65,8 @@ def fold_of(ledger: Ledger) -> Fold:
     """The state of the study before its first result; it ends where the log says that it did."""
     stopped = ledger.stopped
     outcome = None if stopped is None else Outcome(stopped.arm or 0, int(stopped.data))
-    try:
+    with usable_strategy():
         return Fold(ledger.settings, outcome)
-    except FurthestError:
-        raise
-    except UNREADABLE as error:
-        raise VerificationError(f"the strategy of the log cannot be used: {error}") from error
 
 
 def status(name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate | None) -> Status:

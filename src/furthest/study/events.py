@@ -18,7 +18,8 @@ Each event is chained to the one before it (`furthest.study.chain`).
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -103,6 +104,17 @@ def is_event(event: Event) -> bool:
     )
 
 
+@contextmanager
+def usable_strategy() -> Iterator[None]:
+    """What Python says of a log's strategy, in a sentence; our own errors are one already."""
+    try:
+        yield
+    except FurthestError:
+        raise
+    except UNREADABLE as error:
+        raise VerificationError(f"the strategy of the log cannot be used: {error}") from error
+
+
 def columns(results: Sequence[Event]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Arms and values of told and added events."""
     arms = np.array([event.arm for event in results], np.int64)
@@ -143,14 +155,10 @@ class Settings:
         """What decides. Made when first asked for: its checks may load compiled code."""
         if isinstance(self.chosen, Strategy):
             return self.chosen
-        try:
+        with usable_strategy():
             words = dict(self.chosen)
             words["threshold"] = words["threshold"] or None  # logs have "" where there is none
             return Strategy(**words)
-        except FurthestError:
-            raise
-        except UNREADABLE as error:
-            raise VerificationError(f"the strategy of the log cannot be read: {error}") from error
 
     def encode(self) -> str:
         """As the text of the created event."""
