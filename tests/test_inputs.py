@@ -32,6 +32,7 @@ FILES = {
     "dollar.toml": 'eps = 0.5\noptions = ["$\\\\frac$", "名 $x^$"]\nmu = [1, 0]\n',
     "deep.json": f'{{"log": {"[" * 100_000}{"]" * 100_000}}}',
     "claim.json": '{"name": "s", "log": [], "certificate": "trust me"}',
+    "exact.toml": "eps = 0\noptions = ['A', 'B']\n",
     "nothing.toml": "eps = nan\noptions = ['A', 'B']\n",
     "unknown.toml": f"{TWO}sigma = 'unknown'\n",
 }
@@ -88,6 +89,9 @@ LINES = {
     "study verify claim.json": "claim.json: its certificate is none",
     "study list --storage postgresql://\udcff/x": "is not a text",
     "study list --storage sqlite:////": "needs a file",
+    "complexity exact.toml --mu 0,0 --plot x.png": "there is no picture of this",
+    "complexity exact.toml --mu 1e-170,0 --plot x.png": "there is no picture of this",
+    "complexity two.toml --mu 1e90,0 --plot x.png": "there is no picture of this",
     "study new-key .": "is no name for a file",
     "study new-key ": "is no name for a file",
     "complexity unknown.toml --mu 1,0 --noise 5e-324": "neither below 1e-100",
@@ -98,6 +102,7 @@ NAMES = {
     "study export s --out [/b]\x1b.csv": r"wrote [/b]\x1b.csv",
     "study new-key [b]\x1b": r"wrote [b]\x1b, to be kept secret, and [b]\x1b.pub",
     "complexity hard --plot [/b].png": "Figure: [/b].png",
+    "complexity two.toml --mu 0,0 --plot x.png": "Figure: x.png",
     "complexity dollar.toml --plot x\x1b.png": r"Figure: x\x1b.png",
     "compare dollar.toml --sampling uniform --runs 1 --plot $x$\udcff.png": r"$x$\udcff.png",
 }

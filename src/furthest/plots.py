@@ -31,6 +31,9 @@ HATCHES = ("", "///", "...", "xxx")
 PANEL_WIDTH = 52
 LABEL_HEIGHT, LABEL_WIDTH = 12.0, 70.0
 
+# Sizes that can be drawn; smaller or larger ones, squared, leave the range of numbers on the way.
+SMALLEST, LARGEST = 1e-30, 1e30
+
 MEAN = {"marker": "*", "markersize": 12, "markerfacecolor": "black", "markeredgecolor": "white"}
 
 
@@ -108,6 +111,7 @@ def explain(
     plt = pyplot()
     furthest = _Verification.of(problem, mu, price.furthest, price.weights)
     greedy = _Verification.of(problem, mu, price.greedy, price.greedy_weights)
+    _check_drawable(furthest.radius, greedy.radius, np.abs(problem.answers @ mu).max() or 1.0)
     plane = _plane(furthest.confusing, greedy.confusing)
     figure, axes = plt.subplots(1, 3, figsize=(13.5, 4.8), layout="constrained")
     _draw_answers(axes[0], problem, mu, price)
@@ -186,12 +190,19 @@ def _plane(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.f
     return np.array(basis)
 
 
+def _check_drawable(*sizes: float) -> None:
+    for size in sizes:
+        if not SMALLEST < size < LARGEST:
+            raise InputError(
+                f"there is no picture of this: distances or values of {size:g} cannot be drawn"
+            )
+
+
 def _draw_answers(
     axes: Any, problem: "Problem", mu: NDArray[np.float64], price: "Complexity"
 ) -> None:
     """Answers and arms by their value and by one direction that μ does not see."""
-    length = np.linalg.norm(mu)
-    direction = mu / length
+    direction = mu / (np.linalg.norm(mu) or 1.0)
     rest = problem.answers - np.outer(problem.answers @ direction, direction)
     sideways = np.linalg.svd(rest, full_matrices=False)[2][0]
     sideways *= np.sign(rest[np.abs(rest @ sideways).argmax()] @ sideways)
