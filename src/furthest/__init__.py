@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     )
     from furthest.study.study import Study
 
-__version__ = "0.4.0"  # here alone: pyproject.toml reads it
+__version__ = "0.5.0"  # here alone: pyproject.toml reads it
 
 # Imported when first used: `import furthest` itself stays light.
 _HOMES = {

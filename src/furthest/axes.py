@@ -15,7 +15,7 @@ PAPER = "Jourdan & Degenne (2022)"
 
 CandidateWord = Literal["instantaneous-furthest", "furthest", "greedy"]
 TrackingWord = Literal["C", "D"]
-ThresholdWord = Literal["mixture", "theory", "paper"]
+ThresholdWord = Literal["mixture", "theory", "paper", "paper-0.4"]
 
 
 @dataclass(frozen=True)

@@ -63,11 +63,14 @@ def test_concentration_function_far_out(x):
 def test_formulas_of_the_thresholds(rounds):
     problem = instances.random(d=3, arms=7).problem
     deltas = [0.3, 0.1, 1e-6]
-    paper, theory = (make(problem.task, deltas) for make in (thresholds.paper, thresholds.theory))
-    arms = 7
+    makes = (thresholds.paper, thresholds.paper_before, thresholds.theory)
+    paper, before, theory = (make(problem.task, deltas) for make in makes)
+    arms, d = 7, 3
     for level, delta in enumerate(deltas):
-        heuristic = 4 * math.log((4 + math.log(rounds / 2)) / delta)
-        assert required(paper, rounds, level) == pytest.approx(heuristic)
+        heuristic = 2 * d * math.log(4 + math.log(rounds / d)) + math.log(1 / delta)
+        assert required(paper, rounds, level) == pytest.approx(2 * heuristic)
+        former = 4 * math.log((4 + math.log(rounds / 2)) / delta)
+        assert required(before, rounds, level) == pytest.approx(former)
         if rounds < arms:
             continue
         beta = 2 * arms * math.log(4 + math.log(rounds / arms))
@@ -83,7 +86,8 @@ def test_every_test_has_a_width_for_rules_that_want_one(threshold):
     for rounds in (7, 100, 10**6):
         found = width(stopping, problem.task, rounds)
         if threshold == "paper":
-            assert found == pytest.approx(4 * math.log((4 + math.log(rounds / 2)) / 1e-3))
+            beta = 6 * math.log(4 + math.log(rounds / 3)) + math.log(1e3)
+            assert found == pytest.approx(2 * beta)
         elif threshold == "theory":
             assert found == required(thresholds.theory(problem.task, [1e-3]), rounds, 0)
         else:

@@ -1,10 +1,15 @@
 """The fold: what runs live is what was simulated."""
 
+import json
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import furthest as ft
-from furthest.study.events import Settings
+from furthest.study import archive
+from furthest.study.events import LOG_VERSION, Event, Settings, columns
 from furthest.study.fold import Fold
 from oracles.loop import Loop
 from study.problems import ENDLESS, HARD, Lab, run
@@ -188,3 +193,18 @@ def test_the_end_can_come_among_the_waiting_results():
     assert fold.stopped_at == 61
     assert fold.answer == 0
     assert fold.state.evidence.counts.sum() <= 61
+
+
+def test_a_study_begun_with_the_former_threshold_keeps_it():
+    # A study of version 0.4, whose `paper` asked for less.
+    path = Path(__file__).parents[1] / "data" / "study-paper-0.4.json"
+    log = [Event(*row) for row in json.loads(path.read_text(encoding="utf-8"))["log"]]
+    assert json.loads(log[0].data)["strategy"]["threshold"] == "paper"
+    assert Settings.decode(log[0].data).strategy.threshold == "paper-0.4"
+    assert archive.verify_file(path, words=False).state == "stopped"
+
+    results = columns([event for event in log if event.kind == "told"])
+    for version, stops in ((3, True), (LOG_VERSION, False)):
+        fold = Fold(replace(Settings.decode(log[0].data), version=version))
+        fold.take(*results)
+        assert fold.stopped == stops

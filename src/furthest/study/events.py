@@ -39,8 +39,12 @@ from furthest.problem import Problem
 from furthest.strategy import Strategy, check_level
 
 # What a log means. A newer number is refused; older ones stay readable. Version 1 had no order of
-# its own, but that in which results were told, and no event at the end; 1 and 2 had no chain.
-LOG_VERSION = 3
+# its own, but that in which results were told, and no event at the end; 1 and 2 had no chain; up to
+# 3 the threshold `paper` was another.
+LOG_VERSION = 4
+
+# The first version of a log in which `paper` means what it does now.
+RENAMED = 4
 
 CREATED = "created"
 ASKED = "asked"
@@ -158,6 +162,8 @@ class Settings:
         with usable_strategy():
             words = dict(self.chosen)
             words["threshold"] = words["threshold"] or None  # logs have "" where there is none
+            if self.version < RENAMED and words["threshold"] == "paper":
+                words["threshold"] = "paper-0.4"
             return Strategy(**words)
 
     def encode(self) -> str:

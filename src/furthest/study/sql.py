@@ -5,7 +5,7 @@ import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -83,9 +83,11 @@ class SqlStorage(ABC):
         """Let go of files and connections; the next call opens them again."""
 
     def __del__(self) -> None:
-        # At the end of the program modules may be gone already.
-        with suppress(Exception):
+        # At the end of the program modules may be gone already, and `suppress` with them.
+        try:
             self.close()
+        except Exception:  # noqa: BLE001, S110, SIM105
+            pass
 
     @abstractmethod
     def lock(self, transaction: Transaction, key: int) -> None:
