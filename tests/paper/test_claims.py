@@ -32,7 +32,7 @@ def print_as_outcomes(error=0.5):
         for rule, (*_, total) in printed.PULLS[notion].items():
             cells[key(on_hard(rule, notion), 0)] = total
     cells |= {key(own_rule(rule), 0): printed.ORIGINAL[rule] for rule in OWN}
-    wanted = distinct((cell for entry in ENTRIES.values() for cell in entry.cells()), 10)
+    wanted = distinct(cell for entry in ENTRIES.values() for cell in entry.cells())
     known = {name: cell for name, cell in wanted.items() if name in cells}
     assert len(known) == len(cells)
 
@@ -44,12 +44,12 @@ def print_as_outcomes(error=0.5):
     return Outcomes(known, read)
 
 
-def test_the_tables_bear_out_the_text_but_for_two_statements():
+def test_the_tables_bear_out_the_text_but_for_one_statement():
+    # Readings are such that the print agrees with itself, where it does.
     verdicts = {v.claim.name: v.verdict for v in judge(print_as_outcomes())}
     assert len(verdicts) >= 17
     assert {name for name, verdict in verdicts.items() if verdict != "confirmed"} == {
         "slightly-faster-add",  # table 8 prints the opposite
-        "fixed-add",  # 7 % apart
     }
 
 
@@ -66,8 +66,9 @@ def test_claims_without_their_cells_are_left_out():
     assert judge(Outcomes({}, lambda _: {})) == []
 
 
-def test_claims_have_names_of_their_own():
-    assert len(BY_NAME) == len(CLAIMS)
+def test_claims_have_names_of_their_own_and_say_what_confirms_them():
+    assert len(BY_NAME) == len(CLAIMS) == 47
+    assert all(claim.reading for claim in CLAIMS)
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,6 @@ class Runs:
     question: Question
     strategy: Strategy
     deltas: tuple[float, ...] = (0.01,)
-    share: float = 1.0  # of the runs that are asked for
     rounds: float = 400.0  # per run, roughly
 
     @property
@@ -98,8 +97,8 @@ class Runs:
         return (PER_INSTANCE if self.question.varies else PER_RUN) + self.rounds * PER_ROUND
 
     def units(self, runs: int) -> int:
-        """The share of the runs that are asked for."""
-        return max(1, round(runs * self.share))
+        """All that are asked for."""
+        return runs
 
     def settings(self) -> dict[str, Any]:
         """Question, strategy and confidence levels."""
@@ -140,12 +139,11 @@ class Draws:
     """Characteristic times of many random instances, by the exact solver."""
 
     question: Question
-    share: float = 5.0
-    effort: float = 1e-3
+    effort: float = 6e-4
 
     def units(self, runs: int) -> int:
-        """25,000 draws where the paper has 5,000 runs."""
-        return max(1, round(runs * self.share))
+        """25,000 draws where there are 5,000 runs, as in the paper."""
+        return 5 * runs
 
     def settings(self) -> dict[str, Any]:
         """Question and precision."""
@@ -178,14 +176,9 @@ def join(pieces: Sequence[Columns]) -> Columns:
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
-def distinct(cells: Iterable[Cell], runs: int) -> dict[str, Cell]:
-    """Cells by their settings; of those that differ only in their share, the largest."""
-    found: dict[str, Cell] = {}
-    for cell in cells:
-        name = key(cell, 0)
-        if name not in found or cell.units(runs) > found[name].units(runs):
-            found[name] = cell
-    return found
+def distinct(cells: Iterable[Cell]) -> dict[str, Cell]:
+    """Cells by their settings."""
+    return {key(cell, 0): cell for cell in cells}
 
 
 def describe(cell: Cell, seed: int) -> dict[str, Any]:

@@ -6,10 +6,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from furthest.paper.entries import Entry
+from furthest import __version__
+from furthest.paper.entries import ENTRIES, Entry
 from furthest.paper.remarks import MISPRINTS, REMARKS
 from furthest.paper.reproduction import Reproduction, Section
-from furthest.paper.shapes import Block, Item, Number, PictureBlock, TableBlock
+from furthest.paper.shapes import CLOSE, TIGHT, Block, Item, Number, PictureBlock, TableBlock
 from furthest.writing import write_text
 
 TITLE = "Choosing answers in ε-best-answer identification: the paper reproduced"
@@ -62,6 +63,7 @@ def data(done: Reproduction) -> dict[str, Any]:
                 "name": verdict.claim.name,
                 "place": verdict.claim.place,
                 "statement": verdict.claim.statement,
+                "reading": verdict.claim.reading,
                 "ours": verdict.finding.ours,
                 "verdict": verdict.verdict,
             }
@@ -82,22 +84,35 @@ def _summary(done: Reproduction) -> list[str]:
     lines = []
     if numbers:
         lines.append(
-            f"{right} of {len(numbers)} printed numbers confirmed: within 5 % of the print or "
+            f"{right} of {len(numbers)} printed numbers confirmed: within {CLOSE:.0%} of the print "
+            "or three standard errors."
+        )
+        times = [number for number in numbers if number.is_time]
+        tight = sum(number.is_within(TIGHT) for number in times)
+        lines.append(
+            f"{tight} of the {len(times)} mean stopping times among them within {TIGHT:.0%} or "
             "three standard errors."
         )
     if done.verdicts:
         lines.append(f"{held} of {len(done.verdicts)} statements of the text confirmed.")
-    cost = done.cost
     lines.append(
-        f"Up to {done.runs:,} runs per cell, seed {done.seed}: {done.units:,} runs and draws, "
+        f"{done.runs:,} runs per cell, seed {done.seed}: {done.units:,} runs and draws, "
         f"{done.rounds:,} simulated measurements behind what is shown here."
     )
-    lines.append(
-        f"{cost.seconds / 60:.1f} minutes of wall time in {cost.calls} "
-        f"{'call' if cost.calls == 1 else 'calls'} of the command, {cost.cpu / 60:.1f} minutes of "
-        "processor time."
+    return [*lines, _cost(done)]
+
+
+def _cost(done: Reproduction) -> str:
+    """What it took, compilation included; that of one call where there was only one."""
+    cost = done.cost
+    calls = "one uninterrupted call" if cost.calls == 1 else f"{cost.calls} calls"
+    names = "all" if len(done.sections) == len(ENTRIES) else "…"
+    speed = cost.rounds / cost.seconds if cost.seconds else 0.0
+    return (
+        f"Made by {calls} of `furthest reproduce {names} --jobs {done.jobs}`, version "
+        f"{__version__}: {cost.seconds / 60:.1f} minutes of wall time, {cost.cpu / 60:.1f} minutes "
+        f"of processor time, {speed:,.0f} measurements a second."
     )
-    return lines
 
 
 # Numbers --------------------------------------------------------------------------------------
@@ -146,12 +161,13 @@ def _units(section: Section) -> str:
 
 
 def _claims_markdown(done: Reproduction) -> list[str]:
-    lines = ["| statement | where | ours | verdict |", "|---|---|---|---|"]
+    lines = ["| statement | where | read as | ours | verdict |", "|---" * 5 + "|"]
     for verdict in done.verdicts:
         claim = verdict.claim
         remark = f" {claim.remark}" if claim.remark else ""
         lines.append(
-            f"| {claim.statement} | {claim.place} | {verdict.finding.ours}.{remark} | "
+            f"| {claim.statement} | {claim.place} | {claim.reading} | "
+            f"{verdict.finding.ours}.{remark} | "
             f"{MARKS[verdict.verdict]} {verdict.verdict} |"
         )
     return lines
@@ -237,10 +253,11 @@ def _claims_html(done: Reproduction) -> str:
         remark = f"<small>{escape(claim.remark)}</small>" if claim.remark else ""
         rows.append(
             f"<tr><td>{escape(claim.statement)}<small>{escape(claim.place)}</small></td>"
+            f"<td>{escape(claim.reading)}</td>"
             f"<td>{escape(verdict.finding.ours)}{remark}</td>"
             f'<td><b class="{verdict.verdict}">{verdict.verdict}</b></td></tr>'
         )
-    head = "<tr><th>statement</th><th>ours</th><th>verdict</th></tr>"
+    head = "<tr><th>statement</th><th>read as</th><th>ours</th><th>verdict</th></tr>"
     return f'<table class="claims">{head}{"".join(rows)}</table>'
 
 

@@ -104,7 +104,7 @@ class Job:
         entries = [entry for entry in self.entries if self._can_show(entry)]
         if not entries:
             raise InputError(f"nothing of this is stored in {self.store.folder}")
-        cells = distinct((cell for entry in entries for cell in entry.cells()), self.runs)
+        cells = distinct(cell for entry in entries for cell in entry.cells())
         outcomes = Outcomes(cells, self._read)
         sections = tuple(self._section(entry, outcomes) for entry in entries)
         made = list(outcomes.all())

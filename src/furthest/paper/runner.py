@@ -45,9 +45,9 @@ class Work:
 def plan(entries: Mapping[str, Sequence[Cell]], store: Store, runs: int) -> list[Piece]:
     """All missing pieces, entry by entry; a cell that several entries show is made once."""
     pieces: list[Piece] = []
-    left = distinct((cell for cells in entries.values() for cell in cells), runs)
+    left = distinct(cell for cells in entries.values() for cell in cells)
     for entry, cells in entries.items():
-        for name in distinct(cells, runs):
+        for name in distinct(cells):
             cell = left.pop(name, None)
             if cell is not None:
                 gaps = store.missing(cell, cell.units(runs))

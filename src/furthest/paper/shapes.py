@@ -15,6 +15,7 @@ from furthest.paper.cells import Cell, Draws, Runs
 from furthest.paper.outcomes import Estimate, Outcomes, mean_of
 
 CLOSE = 0.05  # a number is confirmed within 5 % …
+TIGHT = 0.03  # a mean stopping time should be within 3 % …
 ERRORS = 3.0  # … or three standard errors of the print
 ROUNDING = 1 / math.sqrt(12)  # of a printed whole number
 
@@ -29,6 +30,7 @@ class Number:
     printed: float | None = None
     sigma: float = 0.0  # printed deviation of the means of sub-samples
     digits: int = 0
+    is_time: bool = True  # a mean stopping time, not the pulls of one arm
 
     @property
     def difference(self) -> float:
@@ -48,8 +50,11 @@ class Number:
         """confirmed, differs, or nothing where nothing is printed."""
         if self.printed is None:
             return ""
-        near = abs(self.difference) <= CLOSE or abs(self.deviations) <= ERRORS
-        return "confirmed" if near else "differs"
+        return "confirmed" if self.is_within(CLOSE) else "differs"
+
+    def is_within(self, share: float) -> bool:
+        """Whether ours is within this share of the print, or three standard errors."""
+        return abs(self.difference) <= share or abs(self.deviations) <= ERRORS
 
 
 Item = str | Number
@@ -140,7 +145,9 @@ class Allocation:
         for label, cell in self.rows.items():
             *arms, total = self.printed[label]
             outcome = outcomes[cell]
-            pulls = [Number(outcome.pulls(arm), number) for arm, number in enumerate(arms)]
+            pulls = [
+                Number(outcome.pulls(arm), number, is_time=False) for arm, number in enumerate(arms)
+            ]
             rows.append((label, *pulls, Number(outcome.mean(), total, self.sigma[label])))
         header = ("", *(f"a{arm + 1}" for arm in range(len(arms))), "total")
         return TableBlock(header, tuple(rows), self.note)

@@ -84,9 +84,9 @@ class SqlStorage(ABC):
 
     def __del__(self) -> None:
         # At the end of the program modules may be gone already, and `suppress` with them.
-        try:
+        try:  # noqa: SIM105
             self.close()
-        except Exception:  # noqa: BLE001, S110, SIM105
+        except Exception:  # noqa: BLE001, S110
             pass
 
     @abstractmethod
