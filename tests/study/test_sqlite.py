@@ -415,6 +415,19 @@ def test_the_witness_has_the_permissions_of_the_database(tmp_path):
     storage.close()
 
 
+def test_a_script_that_closes_nothing_ends_in_silence(tmp_path):
+    script = (
+        "import furthest as ft\n"
+        "problem = ft.Problem.options(['A', 'B'], eps=0.5)\n"
+        f"study = ft.Study.create('a', problem, 0.1, 'sqlite:///{tmp_path / 'a.db'}')\n"
+        "study.tell(study.ask(), 1.0)\n"
+        # The package holds on to something of the script's, which outlives modules then.
+        "ft.study.study.kept = lambda: study\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
 @pytest.mark.parametrize("path", sorted(DATA.glob("studies-*.db")), ids=lambda path: path.stem)
 def test_frozen_databases_stay_readable(path, tmp_path):
     """Each has the schema in its name, and beside it a JSON file with its certificates."""
