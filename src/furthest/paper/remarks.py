@@ -72,9 +72,11 @@ REMARKS: dict[str, str] = {
 MISPRINTS = (
     Misprint(
         "Threshold of the experiments",
-        "The appendix prints β = 4 ln((4 + ln(t/2))/δ) together with the test “statistic > 2β”. "
-        "That takes about twice the printed stopping times. The tables come out with statistic > 4"
-        " ln((4 + ln(t/2))/δ), which is the threshold called `paper` here.",
+        "The appendix prints β = 4 ln((4 + ln(t/2))/δ) together with the test “statistic > 2β”, "
+        "which takes about twice the printed stopping times, and says what it means: the main term "
+        "of the theory's threshold with d in place of K. That is β = 2d ln(4 + ln(t/d)) + ln(1/δ), "
+        "with which the tables come out; the bracket is misprinted. It is the threshold called "
+        "`paper` here, for every d.",
     ),
     Misprint(
         "C_G of the theoretical threshold",
