@@ -1,6 +1,7 @@
 """The experiment of another paper: its settings, its threshold and how its numbers are judged."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -51,6 +52,13 @@ def test_the_instance_is_that_of_the_text():
     np.testing.assert_allclose(problem.arms, [[1, 0], [0, 1], third], atol=1e-15)
     assert instance.truth.tolist() == [1, 0]
     assert problem.task.initial.tolist() == [0, 1, 2]
+
+
+def test_cells_reach_other_processes():
+    cells = [cell for shape in elsewhere.SHAPES for cell in shape.cells()]
+    assert len(cells) == 2 + 7 * 3
+    assert pickle.loads(pickle.dumps(cells)) == cells
+    assert CELL.strategy.test is stylised.GLR
 
 
 def test_the_totals_of_the_print_are_the_sums_of_its_pulls():

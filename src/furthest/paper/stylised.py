@@ -30,7 +30,6 @@ def _restyled(test: StoppingTest, state: Callable[[Threshold], Any]) -> Stopping
     def start(_: Task, deltas: Sequence[float]) -> Any:
         return state(stylised(deltas))
 
-    # A name of its own: a stored cell knows its test by name alone.
     name = f"stylised-{test.name}"
     source = "threshold of Garivier & Kaufmann (2016), section 6"
     return replace(test, name=name, start=start, guarantee=UNPROVEN, source=source)
