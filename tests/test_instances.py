@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from furthest import errors, instances
+from furthest.characteristic import complexity
 from furthest.files import find_instance
 
 NOTIONS = pytest.mark.parametrize("notion", ["additive", "multiplicative"])
@@ -87,6 +88,30 @@ def test_circle(notion, eps, seed):
     assert instance.problem.near_best(instance.truth).tolist() == [True, True, False, False]
 
 
+@given(d=st.integers(2, 8), omega=st.floats(0.01, 1.5), scale=st.floats(0.1, 10))
+def test_soare(d, omega, scale):
+    # Values: c for e₁, 0 for the others, c·cos ω for the rival.
+    instance = instances.soare(d=d, omega=omega, scale=scale)
+    arms = instance.problem.arms
+    np.testing.assert_array_equal(arms[:d], np.eye(d))
+    np.testing.assert_allclose(np.linalg.norm(arms, axis=1), 1)
+    expected = [scale] + [0] * (d - 1) + [scale * np.cos(omega)]
+    np.testing.assert_allclose(arms @ instance.truth, expected)
+    assert instance.problem.arm_names[-1] == "rival"
+
+
+@pytest.mark.parametrize("omega", [0.1, 0.3, 1.2])
+def test_the_best_arm_of_soare_is_told_by_measuring_the_worst(omega):
+    # T = 2 min over w of max over x of ‖e₁ − x‖²_{V_w⁻¹}/⟨μ, e₁ − x⟩², w = (1 − s, s, 0) on a grid.
+    instance = instances.soare(0.0, "additive", omega=omega)
+    s, gap = np.linspace(0, 1, 20_001)[1:-1], 1 - np.cos(omega)
+    rival = 1 / (1 - s) + np.sin(omega) ** 2 / gap**2 / s
+    times = 2 * np.maximum(rival, 1 / (1 - s) + 1 / s)
+    price = complexity(instance.problem, instance.truth)
+    assert times.min() == pytest.approx(price.T, rel=1e-4)
+    assert price.weights == pytest.approx([1 - s[times.argmin()], s[times.argmin()], 0], abs=1e-2)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -99,6 +124,8 @@ def test_circle(notion, eps, seed):
         "random:d=3,seed=7,arms=9",
         "random:r=0.4",
         "circle:seed=3",
+        "soare",
+        "soare:d=3,omega=0.5235987755982988,scale=2.0",
     ],
 )
 def test_the_name_of_an_instance_leads_back_to_it(text):
@@ -126,6 +153,12 @@ def test_the_name_of_an_instance_leads_back_to_it(text):
         (lambda: instances.circle(eps=3.0), "ε"),
         (lambda: instances.circle(eps=-0.5), "ε"),
         (lambda: instances.circle(eps=np.nan), "ε"),
+        (lambda: instances.soare(d=1), "d ≥ 2"),
+        (lambda: instances.soare(omega=0.0), "ω"),
+        (lambda: instances.soare(omega=1.6), "ω"),
+        (lambda: instances.soare(omega=np.nan), "ω"),
+        (lambda: instances.soare(scale=0.0), "scale"),
+        (lambda: instances.soare(scale=np.inf), "scale"),
         (lambda: instances.Instance("x", instances.hard().problem, None).truth, "--mu"),
     ],
 )

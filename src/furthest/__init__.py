@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         VerificationError,
     )
     from furthest.files import read_problem, write_problem
-    from furthest.instances import Instance, circle, hard, random
+    from furthest.instances import Instance, circle, hard, random, soare
     from furthest.problem import Problem
     from furthest.results import Results, Summary
     from furthest.sampling.rule import Rule
@@ -106,6 +106,7 @@ _HOMES = {
     "random": "instances",
     "read_problem": "files",
     "simulate": "simulation",
+    "soare": "instances",
     "write_problem": "files",
 }
 
@@ -160,6 +161,7 @@ __all__ = [
     "random",
     "read_problem",
     "simulate",
+    "soare",
     "write_problem",
 ]
 

@@ -1,6 +1,7 @@
-"""Instances: a problem together with a true parameter. The paper's generators.
+"""Instances: a problem together with a true parameter. The paper's generators, and an older one.
 
-Jourdan & Degenne (2022), section 5: `hard` and `random`; section 3: `circle`.
+Jourdan & Degenne (2022), section 5: `hard` and `random`; section 3: `circle`. `soare` is the usual
+hard instance of the papers on best arms, from Soare, Lazaric & Munos (2014).
 """
 
 from collections.abc import Callable
@@ -140,4 +141,37 @@ def circle(
     return Instance(_label(circle, seed=seed), problem, np.array([1.0, 0.0]))
 
 
-GENERATORS: dict[str, Callable[..., Instance]] = {"hard": hard, "random": random, "circle": circle}
+def soare(
+    eps: float = 0.05,
+    notion: Notion = "multiplicative",
+    sigma: float = 1.0,
+    *,
+    d: int = 2,
+    omega: float = 0.1,
+    scale: float = 1.0,
+) -> Instance:
+    """Unit vectors, and a rival at the angle ω to the best one; μ = scale · e₁.
+
+    To tell the rival from e₁ one must measure e₂, the worst arm.
+    """
+    if d < 2:
+        raise InputError(f"soare needs d ≥ 2, not {d}")
+    if not 0 < omega <= np.pi / 2:
+        raise InputError(f"soare needs 0 < ω ≤ π/2, not {omega:g}")
+    if not 0 < scale < MOST_R:
+        raise InputError(f"soare needs a scale above 0 and below {MOST_R:g}, not {scale:g}")
+    _check_size(d, d)
+    basis = np.eye(d)
+    rival = np.cos(omega) * basis[0] + np.sin(omega) * basis[1]
+    names = [*(f"e{i + 1}" for i in range(d)), "rival"]
+    arms = np.vstack([basis, rival])
+    problem = Problem(arms, None, eps, notion, sigma, arm_names=names, answer_names=names)
+    return Instance(_label(soare, d=d, omega=omega, scale=scale), problem, scale * basis[0])
+
+
+GENERATORS: dict[str, Callable[..., Instance]] = {
+    "hard": hard,
+    "random": random,
+    "circle": circle,
+    "soare": soare,
+}

@@ -25,7 +25,8 @@ bars_of = bars.bars_of
 Instance = Annotated[
     str,
     typer.Argument(
-        help="hard, random:d=6,seed=3, circle:seed=1, or a problem file (.toml, .csv, .npz).",
+        help="hard, random:d=6,seed=3, circle:seed=1, soare:omega=0.1, or a problem file (.toml, "
+        ".csv, .npz).",
         metavar="INSTANCE",
         show_default=False,
     ),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COLOURS = {"confirmed": "green", "differs": "red", "undecided": "yellow"}
 NAMES = (
     "figure-1 … figure-10, table-1, table-4 … table-8; asymptotics, exact-oracle, conjecture, "
-    "proven; or all."
+    "proven; elsewhere; or all."
 )
 
 

@@ -1,4 +1,4 @@
-"""One entry per table and figure of the paper, numbered as there, and four it left open.
+"""One entry per table and figure of the paper, numbered as there; four it left open; another's.
 
 Jourdan & Degenne (2022). ε = 0.05 and δ = 0.01 throughout; the stopping rule is the paper's GLR
 test with the threshold of its experiments (`paper`), unless an entry says otherwise.
@@ -11,7 +11,7 @@ from typing import Any
 
 from furthest.axes import CandidateWord, ThresholdWord
 from furthest.characteristic import complexity
-from furthest.paper import decreasing, printed
+from furthest.paper import decreasing, elsewhere, printed
 from furthest.paper.cells import Cell, Draws, Question, Runs
 from furthest.paper.shapes import Allocation, Boxes, Curves, Quartiles, Rates, Shape, Times
 from furthest.problem import Notion
@@ -494,5 +494,6 @@ ALL = (
     _exact_oracle(),
     _conjecture(),
     _proven(),
+    Entry(elsewhere.NAME, elsewhere.TITLE, elsewhere.SHAPES),
 )
 ENTRIES = {entry.name: entry for entry in ALL}

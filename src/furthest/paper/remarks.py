@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from furthest.paper import elsewhere
+
 
 class Misprint(NamedTuple):
     """Something in the paper that cannot be as it is printed."""
@@ -67,6 +69,7 @@ REMARKS: dict[str, str] = {
         "sample by the width of the threshold; an e-value has none, and what they get instead is "
         "as wide as a confidence ellipsoid: they gain little or nothing."
     ),
+    elsewhere.NAME: elsewhere.REMARK,
 }
 
 MISPRINTS = (
