@@ -62,7 +62,7 @@ def test_the_summary_on_the_terminal(furthest, tmp_path):
     process = furthest("reproduce", "table-8", "figure-9", "--runs", "3", "--out", "out")
     assert process.returncode == 0, process.stderr
     assert "printed numbers confirmed" in process.stdout
-    assert "measurements simulated in 27 runs" in process.stdout
+    assert "27 runs and draws" in " ".join(process.stdout.split())
     assert "table-8: done" in process.stderr or "figure-9: done" in process.stderr
     assert (tmp_path / "out/report.html").exists()
 

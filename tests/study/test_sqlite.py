@@ -424,7 +424,9 @@ def test_a_script_that_closes_nothing_ends_in_silence(tmp_path):
         # The package holds on to something of the script's, which outlives modules then.
         "ft.study.study.kept = lambda: study\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert (done.stdout, done.stderr) == ("", "")
 
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -105,14 +105,10 @@ def _show(done: "Reproduction", page: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from furthest.paper.report import summary
+
     console = Console()
-    numbers: list[Any] = [number for *_, number in done.numbers()]
     off = [row for row in done.numbers() if row[-1].verdict == "differs"]
-    if numbers:
-        console.print(
-            f"{len(numbers) - len(off)} of {len(numbers)} printed numbers confirmed (within 5 % or "
-            "three standard errors)"
-        )
     if off:
         table = Table("entry", "row", "column", "ours", "paper", "difference")
         for entry, row, column, number in off:
@@ -131,9 +127,10 @@ def _show(done: "Reproduction", page: Path) -> None:
         )
     if done.verdicts:
         console.print(claims)
+    for line in summary(done):
+        console.print(o.plain(line))
     console.print(
-        f"{done.rounds:,} measurements simulated in {done.units:,} runs and draws, of which "
-        f"{done.work.rounds:,} now, in {done.seconds:.1f} s ({done.work.cpu:.0f} s of processor "
-        f"time, {done.jobs} processes)"
+        f"This call: {done.work.rounds:,} measurements in {done.seconds:.1f} s, "
+        f"{done.work.cpu:.0f} s of processor time, {done.jobs} processes."
     )
     console.print(f"Report: {o.plain(str(page))}")

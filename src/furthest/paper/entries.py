@@ -57,6 +57,7 @@ class Entry:
     name: str
     title: str
     shapes: tuple[Shape, ...]
+    is_elsewhere: bool = False  # of another paper
 
     def cells(self) -> Iterator[Cell]:
         """What must be computed."""
@@ -494,6 +495,6 @@ ALL = (
     _exact_oracle(),
     _conjecture(),
     _proven(),
-    Entry(elsewhere.NAME, elsewhere.TITLE, elsewhere.SHAPES),
+    Entry(elsewhere.NAME, elsewhere.TITLE, elsewhere.SHAPES, is_elsewhere=True),
 )
 ENTRIES = {entry.name: entry for entry in ALL}

@@ -3,6 +3,7 @@
 import base64
 import html
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,16 +77,16 @@ def _plain(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _summary(done: Reproduction) -> list[str]:
+def summary(done: Reproduction) -> list[str]:
     """The first paragraph, sentence by sentence."""
-    numbers = [number for *_, number in done.numbers()]
-    right = sum(number.verdict == "confirmed" for number in numbers)
+    numbers = [number for *_, number in done.numbers(elsewhere=False)]
+    others = [number for *_, number in done.numbers(elsewhere=True)]
     held = sum(verdict.verdict == "confirmed" for verdict in done.verdicts)
     lines = []
     if numbers:
         lines.append(
-            f"{right} of {len(numbers)} printed numbers confirmed: within {CLOSE:.0%} of the print "
-            "or three standard errors."
+            f"{_confirmed(numbers)} printed numbers confirmed: within {CLOSE:.0%} of the print or "
+            "three standard errors."
         )
         times = [number for number in numbers if number.is_time]
         tight = sum(number.is_within(TIGHT) for number in times)
@@ -95,11 +96,18 @@ def _summary(done: Reproduction) -> list[str]:
         )
     if done.verdicts:
         lines.append(f"{held} of {len(done.verdicts)} statements of the text confirmed.")
+    if others:
+        lines.append(f"{_confirmed(others)} numbers of another paper confirmed likewise.")
     lines.append(
         f"{done.runs:,} runs per cell, seed {done.seed}: {done.units:,} runs and draws, "
         f"{done.rounds:,} simulated measurements behind what is shown here."
     )
     return [*lines, _cost(done)]
+
+
+def _confirmed(numbers: Sequence[Number]) -> str:
+    right = sum(number.verdict == "confirmed" for number in numbers)
+    return f"{right} of {len(numbers)}"
 
 
 def _cost(done: Reproduction) -> str:
@@ -134,7 +142,7 @@ def _off(number: Number) -> str:
 def markdown(done: Reproduction, figures: str = "figures") -> str:
     """The report as Markdown; pictures are linked."""
     lines = [f"# {TITLE}", "", f"{SOURCE}, run again by `furthest reproduce`.", ""]
-    lines += [f"- {line}" for line in _summary(done)] + [""]
+    lines += [f"- {line}" for line in summary(done)] + [""]
     if done.verdicts:
         lines += ["## Statements of the text", "", *_claims_markdown(done), ""]
     for section in done.sections:
@@ -220,7 +228,7 @@ def webpage(done: Reproduction, figures: Path) -> str:
     escape = html.escape
     body = [f"<h1>{escape(TITLE)}</h1>"]
     body.append(f"<p>{escape(SOURCE)}, run again by <code>furthest reproduce</code>.</p>")
-    body.append("<ul>" + "".join(f"<li>{escape(line)}</li>" for line in _summary(done)) + "</ul>")
+    body.append("<ul>" + "".join(f"<li>{escape(line)}</li>" for line in summary(done)) + "</ul>")
     links = [("claims", "statements")] if done.verdicts else []
     links += [(section.entry.name,) * 2 for section in done.sections] + [("misprints",) * 2]
     body.append(

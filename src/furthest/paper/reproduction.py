@@ -54,11 +54,15 @@ class Reproduction:
     seconds: float  # taken by this call
     cost: Cost  # of all calls so far
 
-    def numbers(self) -> list[tuple[str, str, str, Number]]:
-        """(entry, row, column, number) of every number that has a printed one."""
+    def numbers(self, *, elsewhere: bool | None = None) -> list[tuple[str, str, str, Number]]:
+        """(entry, row, column, number) of every number that has a printed one.
+
+        Of this paper alone, or of others alone, where `elsewhere` says so.
+        """
         return [
             (section.entry.name, str(row[0]), block.header[place], item)
             for section in self.sections
+            if elsewhere in (None, section.entry.is_elsewhere)
             for block in section.blocks
             if isinstance(block, TableBlock)
             for row in block.rows
