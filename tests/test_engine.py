@@ -214,15 +214,15 @@ def test_deciding_twice_gives_the_same_decision():
 def test_what_is_imagined_proves_nothing():
     problem = files.find_instance("hard").problem
     prepared = prepare(Strategy("uniform", threshold="paper"), problem.task, [0.5])
-    arms = np.arange(400) % 4
+    arms = np.arange(1200) % 4
     source, rng = engine.told(arms, problem.arms[arms, 0]), np.random.default_rng(0)
     imagined, meant = prepared.start(), prepared.start()
     taken = prepared.advance(problem.task, imagined, source, rng, rng, 10**6, False)
-    assert taken == 400
+    assert taken == 1200
     assert imagined.milestones.times.tolist() == [-1]
     taken = prepared.advance(problem.task, meant, source, rng, rng, 10**6, True)
     assert meant.milestones.times.tolist() == [taken]
-    assert taken < 400
+    assert taken < 1200
 
 
 def test_no_evidence_is_fresh_every_time():

@@ -12,7 +12,7 @@ from furthest.problem import Problem
     ("parts", "notion", "words"),
     [
         ({"stopping": "gap", "threshold": "paper"}, "multiplicative", "additive notion"),
-        ({"stopping": "gap", "threshold": "mixture"}, "additive", "theory or paper, not 'mixture'"),
+        ({"stopping": "gap", "threshold": "mixture"}, "additive", "theory or paper or paper-0.4"),
         ({"stopping": "elimination", "threshold": "paper"}, "additive", "rule xy-adaptive"),
         ({"stopping": "top-wrong", "threshold": "paper"}, "additive", "no threshold"),
     ],

@@ -57,8 +57,10 @@ def least(values: list[float], counts: Array) -> int:
     return int(tied[counts[tied].argmin()])
 
 
-def paper_threshold(t: int, delta: float) -> float:
-    return 4 * np.log((4 + np.log(t / 2)) / delta)
+def paper_threshold(data: Data, delta: float) -> float:
+    """2β, β = 2d ln(4 + ln(t/d)) + ln(1/δ)."""
+    d = data.arms.shape[1]
+    return float(4 * d * np.log(4 + np.log(data.t / d)) + 2 * np.log(1 / delta))
 
 
 def compiled(

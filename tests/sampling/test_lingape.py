@@ -12,7 +12,7 @@ ROUNDS = 200
 
 def choose(data: Data) -> int:
     values, inverse = data.answers @ data.estimate, data.inverse
-    width = paper_threshold(data.t, 0.01)
+    width = paper_threshold(data, 0.01)
     z = int(values.argmax())
     y = data.answers - data.answers[z]
     optimism = y @ data.estimate + np.sqrt(np.einsum("xi,ij,xj->x", y, inverse, y) * width)

@@ -43,7 +43,7 @@ class XYAdaptive:
         return arm
 
     def remaining(self, data: Data) -> list[int]:
-        width = paper_threshold(data.t, 0.01)
+        width = paper_threshold(data, 0.01)
         mu, inverse = data.estimate, data.inverse
 
         def beats(j: int, i: int) -> bool:

@@ -16,6 +16,11 @@ ROUNDS = 150
 DELTAS = [0.5, 0.1, 0.01]
 
 
+def paper_threshold(rounds, delta, d=2):
+    """2β, β = 2d ln(4 + ln(t/d)) + ln(1/δ)."""
+    return 2 * (2 * d * math.log(4 + math.log(rounds / d)) + math.log(1 / delta))
+
+
 class PlainStopping:
     """Candidate, test and schedule as the paper's appendix on relaxations defines them."""
 
@@ -52,7 +57,7 @@ class PlainStopping:
     def required(self, plain, delta):
         if self.strategy.threshold == "mixture":
             return math.log(1 / delta)
-        return 4 * math.log((4 + math.log(plain.rounds / 2)) / delta)
+        return paper_threshold(plain.rounds, delta)
 
     def assess(self, plain):
         due = self.due(plain.rounds + 1)
@@ -145,7 +150,7 @@ def test_a_level_once_reached_stays_reached():
             met = run.stopping.progress[Progress.REACHED]
             assert met >= before
             if met:
-                fell += run.evidence.memo[0] < 4 * math.log((4 + math.log(t / 2)) / 0.9)
+                fell += run.evidence.memo[0] < paper_threshold(t, 0.9)
             before = met
             engine.record(task, run, t % 4, task.arms[t % 4, 0] + rng.standard_normal())
     # The statistic did fall below its threshold again: something was tested.
