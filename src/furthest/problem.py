@@ -531,14 +531,20 @@ class Problem:
     def _possible(self, mu: ArrayLike) -> NDArray[np.float64]:
         """μ, where it is within the bound."""
         parameter = self._usable(mu)
-        if self.roughness is not None and self.radius is not None:
-            found = float(parameter @ self.roughness @ parameter)
-            if found > self.radius * (1 + smoothness.ROUNDING):
-                raise ParameterError(
-                    f"μᵀPμ is {found:g} for this μ, but at most {self.radius:g} is said to be "
-                    "possible: take another μ, or a larger radius"
-                )
+        if not self.allows(parameter):
+            found = float(parameter @ cast("Any", self.roughness) @ parameter)
+            raise ParameterError(
+                f"μᵀPμ is {found:g} for this μ, but at most {self.radius:g} is said to be "
+                "possible: take another μ, or a larger radius"
+            )
         return parameter
+
+    def allows(self, parameter: NDArray[np.float64]) -> bool:
+        """Whether a parameter is within the bound; where there is none, all are."""
+        if self.roughness is None or self.radius is None:
+            return True
+        found = float(parameter @ self.roughness @ parameter)
+        return found <= self.radius * (1 + smoothness.ROUNDING)
 
 
 def _floats(values: ArrayLike) -> NDArray[np.float64]:

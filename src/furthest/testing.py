@@ -83,7 +83,8 @@ def check_rounds(strategy: Strategy, instance: Instance) -> None:
     """Round by round, in Python: legal arms, counts, weights, tracking, no NaN."""
     task = instance.problem.task
     truth = instance.problem.whiten(instance.truth)
-    run = prepare(_interpreted(strategy), task, [1e-9], truth).start()
+    known = instance.problem.smoothness
+    run = prepare(_interpreted(strategy), task, [1e-9], truth, known).start()
     source, rng = engine.simulated(task.arms @ truth), np.random.default_rng(0)
     arms, evidence = len(task.arms), run.evidence
     for t in range(1, ROUNDS_CHECKED + 1):
@@ -189,9 +190,10 @@ def _decisions(strategy: Strategy, instance: Instance, unit: float) -> list[int]
     """The arms of one run with σ unknown, and −1 where it stops; 1 has this length in the unit."""
     asked = instance.problem
     eps = asked.eps * unit if asked.notion == "additive" else asked.eps
-    problem = replace(asked, eps=eps, sigma=None, bounds=None)
+    radius = None if asked.radius is None else asked.radius * unit**2
+    problem = replace(asked, eps=eps, sigma=None, bounds=None, radius=radius)
     task, truth = problem.task, problem.whiten(unit * instance.truth)
-    prepared = prepare(strategy, task, [0.1], truth)
+    prepared = prepare(strategy, task, [0.1], truth, problem.smoothness)
     run, source = prepared.start(), engine.simulated(task.arms @ truth, unit)
     rng, decided = np.random.default_rng(0), []
     for t in range(1, ROUNDS_CHECKED + 1):
