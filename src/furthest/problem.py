@@ -527,7 +527,6 @@ class Problem:
             )
         return parameter
 
-
     def _possible(self, mu: ArrayLike) -> NDArray[np.float64]:
         """μ, where it is within the bound."""
         parameter = self._usable(mu)

@@ -85,7 +85,9 @@ def weights_of(graph: Any, names: Sequence[Any] | None) -> tuple[list[Any], Matr
     if names is not None:
         unknown = [node for node in nodes if node not in names]
         if unknown:
-            raise SmoothnessError(f"an edge has the node {unknown[0]!r}, which is none of the names")
+            raise SmoothnessError(
+                f"an edge has the node {unknown[0]!r}, which is none of the names"
+            )
         nodes = list(names)
     places = {node: place for place, node in enumerate(nodes)}
     weights = np.zeros((len(nodes), len(nodes)))
@@ -122,7 +124,9 @@ def laplacian(weights: Matrix) -> Matrix:
         raise SmoothnessError("a graph's weights must be symmetric: edges have no direction")
     if weights.diagonal().any():
         loop = int(weights.diagonal().argmax())
-        raise SmoothnessError(f"node {loop} has an edge to itself, which says nothing: leave it out")
+        raise SmoothnessError(
+            f"node {loop} has an edge to itself, which says nothing: leave it out"
+        )
     if not weights.any():
         raise SmoothnessError("the graph has no edges: it says nothing about the values")
     symmetric = weights / 2 + weights.T / 2

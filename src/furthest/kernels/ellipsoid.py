@@ -164,14 +164,17 @@ def take_metric(work: Ellipsoid, answer_columns: Matrix, metric: Matrix, mu: Vec
 
 @kernel
 def relaxed(work: Ellipsoid, e: float, gamma: float) -> tuple[float, float, float]:
-    """(vᵀΛv, its derivative in γ, D(γ) less what may be rounding) for the contrast in `work`."""
+    """(vᵀΛv, its derivative in γ, D(γ) less what may be rounding) for the contrast in `work`.
+
+    Without a contrast, ỹ = 0, there is no half-space but all of it, and e does not matter.
+    """
     curvatures, centre, contrast = work.curvatures, work.centre, work.contrast
     margin, norm = e, 0.0
     for i in range(centre.shape[0]):
         shrink = 1.0 / (1.0 + gamma * curvatures[i])
         margin += centre[i] * contrast[i] * shrink
         norm += contrast[i] * contrast[i] * shrink
-    push = max(margin, 0.0) / norm
+    push = max(margin, 0.0) / norm if norm > 0.0 else 0.0
     rough, turn, bend, distance, size, widest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(centre.shape[0]):
         shrink = 1.0 / (1.0 + gamma * curvatures[i])

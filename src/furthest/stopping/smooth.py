@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from furthest.kernels.alternatives import SAME, contrast_norms
 from furthest.kernels.ellipsoid import (
     Ellipsoid,
     ellipsoid,
@@ -21,7 +22,6 @@ from furthest.kernels.ellipsoid import (
     step_to,
     take_metric,
 )
-from furthest.kernels.alternatives import SAME, contrast_norms
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import inlined, kernel, spliced
 from furthest.kernels.linalg import (
@@ -133,9 +133,9 @@ def judge(
     """Level by level; the statistic without bound first, since it is at hand and no larger."""
     threshold, rounds, z = test.threshold, evidence.clock[Clock.ROUNDS], nominee.answer
     reached = levels_above(threshold, rounds, nominee.reached, nominee.glr)
-    if reached < threshold.offsets.shape[0] and distance_of(
-        test.rival, evidence, z
-    ) > required(threshold, rounds, reached):
+    if reached < threshold.offsets.shape[0] and distance_of(test.rival, evidence, z) > required(
+        threshold, rounds, reached
+    ):
         found = statistic_within(test.within, test.rival, task, evidence, z)
         reached = levels_above(threshold, rounds, reached, found)
     return z, reached
@@ -152,39 +152,49 @@ def score(test: Smooth, task: Task, evidence: Evidence, nominee: Nominee, rule: 
 
 
 @kernel
-def distances_within(test: SmoothMixture, task: Task, evidence: Evidence, z: int) -> bool:
-    """For every scale and x the squared distance in the metric G = V(V + κ)⁻¹V; −1 for z itself.
+def shrunk_metric(matrix: Matrix, kappa: float, root: Matrix, out: Matrix) -> bool:
+    """out = V(V + κ)⁻¹V, lower triangle: WᵀW for W = C⁻¹V and V + κ = CCᵀ; False if singular.
 
-    With V + κ = CCᵀ, G is WᵀW for W = C⁻¹V.
+    `root` is scratch.
     """
-    within, root, metric = test.within, test.root, test.metric
-    kappas, distances = test.mixture.kappas, test.distances
-    nearest = math.inf
+    d = matrix.shape[0]
+    copy(matrix, out)
+    for i in range(d):
+        out[i, i] += kappa
+    if not cholesky(out):
+        return False
+    copy(matrix, root)
+    solve_lower_many(out, root)
+    for i in range(d):
+        for j in range(i + 1):
+            out[i, j] = 0.0
+            for k in range(d):
+                out[i, j] += root[k, i] * root[k, j]
+    return True
+
+
+@kernel
+def distances_within(test: SmoothMixture, task: Task, evidence: Evidence, z: int) -> bool:
+    """For every scale and x the squared distance in the metric G = V(V + κ)⁻¹V; −1 where x = z.
+
+    False where some metric is singular.
+    """
+    within, kappas, distances = test.within, test.mixture.kappas, test.distances
     for j in range(kappas.shape[0]):
-        copy(evidence.matrix, root)
-        for i in range(root.shape[0]):
-            root[i, i] += kappas[j]
-        if not cholesky(root):
+        found = shrunk_metric(evidence.matrix, kappas[j], test.root, test.metric)
+        if not found or not take_metric(
+            within, task.answer_columns, test.metric, evidence.estimate
+        ):
             return False
-        copy(evidence.matrix, metric)
-        solve_lower_many(root, metric)
-        for i in range(root.shape[0]):
-            for k in range(i + 1):
-                root[i, k] = 0.0
-                for m in range(root.shape[0]):
-                    root[i, k] += metric[m, i] * metric[m, k]
-        if not take_metric(within, task.answer_columns, root, evidence.estimate):
-            return False
+        if j == 0:
+            _, x, gamma = nearest_within(within, z, task.c, task.e)
+            remember(test.rival, within, task, evidence, z, x, gamma)
         own = contrast_norms(within.answers, within.answers, z, task.c, within.norms)
         for x in range(within.norms.shape[0]):
             distances[j, x] = -1.0
-            if x == z or not within.norms[x] > SAME * own:
-                continue
-            set_contrast(within, z, x, task.c)
-            distances[j, x], gamma = multiplier(within, task.e, math.inf)
-            if j == 0 and distances[j, x] < nearest:
-                nearest = distances[j, x]
-                remember(test.rival, within, task, evidence, z, x, gamma)
+            if x != z and within.norms[x] > SAME * own:
+                set_contrast(within, z, x, task.c)
+                distances[j, x], _ = multiplier(within, task.e, math.inf)
     return True
 
 
@@ -280,9 +290,7 @@ def excludes_mixture(test: SmoothMixture, task: Task, evidence: Evidence, z: int
     return mixture.excludes(test.mixture, task, evidence, z)
 
 
-def start_mixture(
-    task: Task, deltas: Sequence[float], *, smoothness: Smoothness
-) -> SmoothMixture:
+def start_mixture(task: Task, deltas: Sequence[float], *, smoothness: Smoothness) -> SmoothMixture:
     """The state before the first measurement."""
     plain, d = mixture.start(task, deltas), task.arms.shape[1]
     return SmoothMixture(

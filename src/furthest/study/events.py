@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,7 +212,6 @@ class Settings:
             ("ε", self.problem.eps, other.problem.eps),
             ("the notion", self.problem.notion, other.problem.notion),
             ("σ", self.problem.sigma, other.problem.sigma),
-            ("the radius", self.problem.radius, other.problem.radius),
         ):
             if mine != yours:
                 before, now = ("unknown" if each is None else each for each in (mine, yours))
@@ -222,8 +221,8 @@ class Settings:
             for name in ("arms", "answers", "arm_names", "answer_names", "bounds", "initial")
             if not np.array_equal(getattr(self.problem, name), getattr(other.problem, name))
         ]
-        if not np.array_equal(self.problem.roughness, other.problem.roughness):
-            found.append("the roughness is another")
+        if _bound(self.problem) != _bound(other.problem):
+            found.append("the bound on the parameter is another")
         if _words(self.strategy) != _words(other.strategy):
             found.append("the strategy is another")
         return found
@@ -248,13 +247,15 @@ def problem_data(problem: Problem) -> dict[str, Any]:
         "answer_names": list(problem.answer_names),
         "initial": list(problem.initial),
         **({} if problem.plain_features else {"feature_names": list(problem.feature_names)}),
-        **({} if problem.roughness is None else _bound(problem)),
+        **_bound(problem),
     }
 
 
 def _bound(problem: Problem) -> dict[str, Any]:
     """What is known of μ beforehand; logs of problems without it are as they always were."""
-    return {"roughness": _rows(cast("Any", problem.roughness)), "radius": problem.radius}
+    if problem.roughness is None:
+        return {}
+    return {"roughness": _rows(problem.roughness), "radius": problem.radius}
 
 
 def _rows(matrix: NDArray[np.float64]) -> Any:
