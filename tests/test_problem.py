@@ -699,4 +699,4 @@ def test_a_log_has_both_sigma_and_bounds_and_names_only_where_there_are_some():
 
 def test_the_examples_in_docstrings_run():
     failed, attempted = doctest.testmod(problem_module)
-    assert (failed, attempted) == (0, 7)
+    assert (failed, attempted) == (0, 9)

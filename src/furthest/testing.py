@@ -54,6 +54,8 @@ def _instances() -> Iterator[Instance]:
     yield _instance("tied answers", np.eye(3), [1, 1, 0], eps=0.3)
     yield _instance("wide scales", np.diag([1e-2, 1.0, 1e2]), [1, 1, 1e-2], eps=0.2)
     yield _instance("K ≫ d", rng.standard_normal((12, 2)), [1, 0.5], eps=0.2)
+    path = Problem.spectral([(0, 1), (1, 2), (2, 3)], 0.5, eps=0.1)
+    yield Instance("graph", path, np.array([0.0, 0.3, 0.7, 0.5]))
     yield Instance("random", random(d=3, arms=6, seed=2).problem, random(d=3, arms=6, seed=2).truth)
 
 

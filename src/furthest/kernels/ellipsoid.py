@@ -225,7 +225,7 @@ def multiplier(work: Ellipsoid, e: float, limit: float) -> tuple[float, float]:
         if not below < ahead < above:
             ahead = 0.5 * (below + above)
         if not ahead < math.inf:
-            ahead = 4.0 * gamma + distance / bound + 1.0 / bound
+            ahead = 4.0 * gamma + 1.0
         if ahead in (below, above):
             break
         gamma = ahead

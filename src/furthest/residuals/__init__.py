@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from furthest.residuals.advice import INTERCEPT, columns_to_try
-from furthest.residuals.bound import bound_log_e_value
 from furthest.residuals.evalues import (
     Sample,
     deviations,
@@ -145,6 +144,8 @@ def _misfit(problem: "Problem", sample: Sample, sigma: float | None = None) -> F
 
 
 def _outside(problem: "Problem", sample: Sample) -> Finding:
+    from furthest.residuals.bound import bound_log_e_value
+
     return Finding(
         "bound",
         bound_log_e_value(problem, sample),
