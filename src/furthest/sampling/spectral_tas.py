@@ -94,13 +94,14 @@ def ascend(totals: Vector, squares: float, out: Vector) -> None:
 def to_closest(rule: SpectralTas, task: Task, evidence: Evidence, answer: int) -> None:
     """μ_t − λ into `within.step`, for the closest alternative λ at V_w; 0 where there is none.
 
-    If the closest of all alternatives is within the bound, it is the closest of those as well.
+    If the closest of all alternatives is within the bound, it is the closest of those as well. All
+    is in the unit of the rewards, also where σ is unknown; 0 while it cannot be estimated.
     """
-    within, player = rule.within, rule.nature
+    within, player, precision = rule.within, rule.nature, evidence.precision[0]
     scale = closest_alternative(player, task, evidence, answer, rule.weights)
     for i in range(within.step.shape[0]):
-        within.step[i] = scale * player.direction[i]
-    if within.bound < math.inf and not is_within(within, evidence.estimate):
+        within.step[i] = scale * player.direction[i] / precision if precision > 0.0 else 0.0
+    if precision > 0.0 and within.bound < math.inf and not is_within(within, evidence.estimate):
         weighted_information(task.outer, rule.weights, player.packed, rule.information)
         closest_within(within, task, evidence.estimate, rule.information, answer)
 
