@@ -113,3 +113,83 @@ def test_the_exact_furthest_answer_as_candidate(candidate):
     strategy = ft.Strategy(candidate=candidate, threshold="paper")
     results = ft.simulate(instance.problem, instance.truth, strategy, runs=100)
     assert np.bincount(results.answers, minlength=3)[2] > (60 if candidate == "furthest" else 0)
+
+
+PATH = [(0, 1), (1, 2)]
+
+
+def test_a_bound_of_no_matter_leaves_the_price():
+    mu = [0.0, 0.4, 0.9]
+    for notion in ("additive", "multiplicative"):
+        wide = complexity(Problem.spectral(PATH, 1e6, eps=0.1, notion=notion), mu)
+        none = complexity(Problem(np.eye(3), eps=0.1, notion=notion), mu)
+        for name in ("T", "lower", "upper", "T_greedy", "T_bai"):
+            assert getattr(wide, name) == pytest.approx(getattr(none, name), rel=1e-6)
+        assert (wide.furthest, wide.greedy, wide.binding) == (
+            none.furthest,
+            none.greedy,
+            none.binding,
+        )
+        np.testing.assert_allclose(wide.weights, none.weights, atol=1e-3)
+
+
+def grid_value(mu, radius, eps, z, steps=30):
+    """max over a grid of w of the least distance over a grid of alternatives within the bound.
+
+    A shift of all values is free: the best one is a weighted mean, and the rest is a plane.
+    """
+    first, second = np.meshgrid(*2 * [np.linspace(-0.75, 0.75, 1001)], indexing="ij")
+    values = np.stack([np.zeros_like(first), first, first + second]).reshape(3, -1)
+    steep = np.diff(values, axis=0)
+    inside = (steep**2).sum(axis=0) <= radius
+    beaten = values.max(axis=0) >= values[z] + eps
+    apart = values[:, inside & beaten] - np.asarray(mu)[:, None]
+    best = 0.0
+    for i in range(1, steps):
+        for j in range(1, steps - i):
+            w = np.array([i, j, steps - i - j]) / steps
+            mean = w @ apart
+            best = max(best, float((w @ apart**2 - mean**2).min()))
+    return best
+
+
+@pytest.mark.parametrize("radius", [0.05, 0.08, 0.5])
+def test_a_bound_against_brute_force(radius):
+    mu = [0.0, 0.1, 0.3]
+    found = complexity(Problem.spectral(PATH, radius, eps=0.15), mu)
+    values = [grid_value(mu, radius, 0.15, z) for z in (1, 2)]
+    assert 2 / max(values) == pytest.approx(found.T, rel=0.02)
+    assert found.lower <= found.T <= found.upper <= found.lower * (1 + 2e-8)
+    assert found.weights.sum() == pytest.approx(1)
+    assert (found.greedy, found.noise) == (2, 1.0)
+    assert found.T <= complexity(Problem(np.eye(3), eps=0.15), mu).T * (1 + 1e-8)
+
+
+def test_the_smaller_the_bound_the_cheaper():
+    mu = np.array([0.0, 0.1, 0.2])
+    times = [
+        complexity(Problem.spectral(PATH, radius, eps=0.1), mu).T
+        for radius in (0.02, 0.03, 0.05, 0.1, 1.0)
+    ]
+    assert (np.diff(times) > -1e-6).all()
+    assert times[0] < 0.9 * times[-1]
+
+
+def test_a_bound_that_excludes_every_alternative_costs_nothing():
+    found = complexity(Problem.spectral(PATH, 0.01, eps=1.0), [0.0, 0.05, 0.1])
+    assert (found.T, found.lower, found.upper) == (0.0, 0.0, 0.0)
+    assert found.T_bai > 0
+
+
+def test_a_parameter_outside_the_bound_is_refused():
+    problem = Problem.spectral(PATH, 0.1, eps=0.1)
+    for ask in (complexity, ft.simulate):
+        with pytest.raises(errors.ParameterError, match=r"μᵀPμ is 1 .* at most 0.1"):
+            ask(problem, [0, 0, 1])
+
+
+def test_a_bound_in_the_unit_of_unknown_noise():
+    mu = [0.0, 0.1, 0.3]
+    unknown = complexity(Problem.spectral(PATH, 0.06, eps=0.15, sigma=None), mu, noise=0.5)
+    known = complexity(Problem.spectral(PATH, 0.06, eps=0.15, sigma=0.5), mu)
+    assert pytest.approx(known.T, rel=1e-6) == unknown.T

@@ -309,3 +309,24 @@ def test_options_and_factors_in_a_file(tmp_path):
     path.write_text('interactions = [["a", "b"]]\narms = [[1], [2]]\n')
     with pytest.raises(errors.FileError, match="of factors"):
         files.read_problem(path)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_bound_comes_back(suffix, tmp_path):
+    path = tmp_path / f"graph{suffix}"
+    problem = Problem.spectral([("A", "B"), ("B", "C", 1 / 3)], 0.1, eps=0.2)
+    files.write_problem(problem, path, mu=[0.0, 0.1, 0.2])
+    found = files.read_instance(path)
+    assert_same(problem, found.problem)
+    np.testing.assert_array_equal(found.problem.roughness, problem.roughness)
+    assert found.problem.radius == 0.1
+
+
+def test_a_graph_in_a_file(tmp_path):
+    path = tmp_path / "graph.toml"
+    path.write_text('graph = [["A", "B"], ["B", "C", 2.0]]\nradius = 0.5\neps = 0.1\n')
+    problem = files.read_problem(path)
+    assert (problem.arm_names, problem.radius) == (("A", "B", "C"), 0.5)
+    path.write_text('graph = [["A", "B"]]\n')
+    with pytest.raises(errors.FileError, match="a graph has a radius"):
+        files.read_problem(path)

@@ -65,3 +65,11 @@ def test_a_plan_is_one_study_per_draw():
     assert prices[7] == pytest.approx(ft.complexity(problem, drawn[7]).T, rel=2e-3)
     alone = ft.simulate(problem, drawn[7], strategy, [0.1, 0.01], 1, 4 + 7)
     assert (results.stopping_times[:, 7] == alone.stopping_times[:, 0]).all()
+
+
+def test_only_what_is_within_the_bound_is_drawn():
+    problem = ft.Problem.spectral([(0, 1), (1, 2)], 0.5)
+    drawn = planning.draw_parameters(problem, None, 1.0, 50)
+    assert all(problem.allows(mu) for mu in drawn)
+    with pytest.raises(ParameterError, match="within the problem's bound"):
+        planning.draw_parameters(problem, [0, 50, 0], 0.1, 1)

@@ -699,4 +699,126 @@ def test_a_log_has_both_sigma_and_bounds_and_names_only_where_there_are_some():
 
 def test_the_examples_in_docstrings_run():
     failed, attempted = doctest.testmod(problem_module)
-    assert (failed, attempted) == (0, 7)
+    assert (failed, attempted) == (0, 9)
+
+
+PATH = [("A", "B"), ("B", "C", 2.0)]
+
+
+def test_a_graph_is_a_bound_by_its_laplacian():
+    problem = Problem.spectral(PATH, 0.5, eps=0.1)
+    np.testing.assert_array_equal(problem.roughness, [[1, -1, 0], [-1, 3, -2], [0, -2, 2]])
+    assert (problem.arm_names, problem.radius) == (("A", "B", "C"), 0.5)
+    np.testing.assert_array_equal(problem.arms, np.eye(3))
+    assert problem.in_words.endswith("μᵀPμ ≤ 0.5")
+    assert problem.allows(np.array([0.0, 0.5, 0.5]))
+    assert not problem.allows(np.array([0.0, 0.5, 1.0]))
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        [[0, 1, 0], [1, 0, 2], [0, 2, 0]],
+        np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]]),
+        {("A", "B"): 1, ("C", "B"): 2.0},
+        [["A", "B"], ["B", "C", 2]],
+        [(0, 1), (1, 2, 2.0)],
+    ],
+)
+def test_a_graph_in_any_form(graph):
+    problem = Problem.spectral(graph, 1.0)
+    expected = sorted(np.linalg.eigvalsh(Problem.spectral(PATH, 1.0).roughness))
+    assert sorted(np.linalg.eigvalsh(problem.roughness)) == pytest.approx(expected)
+
+
+def test_nodes_without_edges_are_free():
+    problem = Problem.spectral([("A", "B")], 0.1, names=["C", "A", "B"])
+    assert problem.arm_names == ("C", "A", "B")
+    assert problem.allows(np.array([1e6, 0.0, 0.1]))
+    assert not problem.allows(np.array([0.0, 0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("graph", "words"),
+    [
+        ([[0, 1], [2, 0]], "symmetric"),
+        ([[0, -1], [-1, 0]], "at least 0"),
+        ([[1, 1], [1, 0]], "edge to itself"),
+        ([(0, 0), (0, 1)], "edge to itself"),
+        ([[0, 0], [0, 0]], "no edges"),
+        ([[0, 1, 0], [1, 0, 0]], "square"),
+        ([("A", "B"), ("B", "A")], "two edges"),
+        ([("A",)], "an edge is"),
+        ([("A", "B", "much")], "is a number"),
+        ([("A", "B", float("nan"))], "finite"),
+    ],
+)
+def test_a_graph_that_is_none(graph, words):
+    with pytest.raises(errors.ProblemError, match=words):
+        Problem.spectral(graph, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ({"roughness": np.eye(2)}, "has both"),
+        ({"radius": 1.0}, "has both"),
+        ({"roughness": np.eye(2), "radius": 0.0}, "positive"),
+        ({"roughness": np.eye(2), "radius": "much"}, "number"),
+        ({"roughness": np.eye(2), "radius": np.inf}, "finite"),
+        ({"roughness": np.eye(3), "radius": 1.0}, "2 rows"),
+        ({"roughness": np.zeros((2, 2)), "radius": 1.0}, "says nothing"),
+        ({"roughness": [[1, 0], [1, 1]], "radius": 1.0}, "symmetric"),
+        ({"roughness": [[1, 0], [0, -1]], "radius": 1.0}, "semidefinite.*eigenvalue -1"),
+        ({"roughness": [[1, np.nan], [0, 1]], "radius": 1.0}, "nan"),
+    ],
+)
+def test_a_bound_that_is_none(known, words):
+    with pytest.raises(errors.ProblemError, match=words):
+        Problem(E2, **known)
+
+
+def test_a_bound_has_the_same_value_in_every_coordinate():
+    rng = np.random.default_rng(4)
+    half = rng.standard_normal((3, 2))
+    problem = Problem(rng.standard_normal((7, 3)), sigma=0.3, roughness=half @ half.T, radius=2.0)
+    mu = rng.standard_normal(3)
+    known, seen = problem.smoothness, problem.whiten(mu)
+    assert seen @ known.matrix @ seen / known.bound == pytest.approx(
+        ((mu @ half) ** 2).sum() / 2.0, rel=1e-10
+    )
+    assert Problem(E2).smoothness is None
+
+
+def test_of_what_no_arm_sees_nothing_is_known():
+    """x2 = x0 + x1 for all arms: the least roughness of all parameters with these values counts."""
+    rng = np.random.default_rng(5)
+    plane = rng.standard_normal((6, 2))
+    half = rng.standard_normal((3, 3))
+    rough = half @ half.T
+    problem = Problem(
+        np.column_stack([plane, plane.sum(axis=1)]), roughness=rough, radius=1.0, eps=0.1
+    )
+    mu, hidden = rng.standard_normal(3), np.array([1.0, 1.0, -1.0])
+    shift = -(hidden @ rough @ mu) / (hidden @ rough @ hidden)
+    least = (mu + shift * hidden) @ rough @ (mu + shift * hidden)
+    seen = problem.whiten(mu)
+    assert seen @ problem.smoothness.matrix @ seen == pytest.approx(least, rel=1e-8)
+
+
+def test_a_constant_is_taken_away_only_where_the_bound_allows():
+    assert Problem.spectral(PATH, 1.0).offset == pytest.approx(1.0)
+    assert Problem(np.eye(3), roughness=np.eye(3), radius=1.0).offset is None
+
+
+def test_a_bound_is_part_of_the_problem():
+    problem = Problem.spectral(PATH, 0.5, eps=0.1)
+    other = replace(problem, eps=0.2)
+    assert (other.radius, other.eps) == (0.5, 0.2)
+    np.testing.assert_array_equal(other.roughness, problem.roughness)
+    again = Problem(**json.loads(json.dumps(problem_data(problem))))
+    np.testing.assert_array_equal(again.roughness, problem.roughness)
+    assert again.radius == 0.5
+    assert not {"roughness", "radius"} & set(problem_data(Problem(E2)))
+    with pytest.raises(ValueError, match="read-only"):
+        problem.roughness[0, 0] = 3.0

@@ -15,6 +15,7 @@ from furthest.problem import Problem
         ({"stopping": "gap", "threshold": "mixture"}, "additive", "theory or paper or paper-0.4"),
         ({"stopping": "elimination", "threshold": "paper"}, "additive", "rule xy-adaptive"),
         ({"stopping": "top-wrong", "threshold": "paper"}, "additive", "no threshold"),
+        ({"stopping": "smooth"}, "additive", "needs a bound on the parameter: Problem.spectral"),
     ],
 )
 def test_refused(parts, notion, words):

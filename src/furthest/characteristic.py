@@ -2,7 +2,8 @@
 
 E[τ] ≥ T_ε(μ) ln(1/δ) as δ → 0 for every (ε,δ)-PAC strategy, with
 2/T_ε(μ) = max over answers z and proportions w of min over x of n²/‖z − c·x‖²_{V_w⁻¹}
-(Jourdan & Degenne 2022, theorem on the lower bound). The maximising z is the furthest answer.
+(Jourdan & Degenne 2022, theorem on the lower bound). The maximising z is the furthest answer. Where
+a bound on μ is known, only alternatives within it count (Kocák & Garivier 2021): bounded.py.
 """
 
 import math
@@ -136,7 +137,14 @@ def complexity(
     values = task.answers @ problem.whiten(mu) * scale
     greedy = int(values.argmax())
 
+    known = problem.smoothness
+
     def design(z: int, width: float, c: float = task.c, e: float = task.e * scale) -> Allocation:
+        if known is not None:
+            from furthest import bounded
+
+            within = known._replace(bound=known.bound * scale**2)
+            return bounded.solve(task, within, problem.whiten(mu) * scale, z, c, e, width)
         return solve(task.arms, task.answers, values, z, c, e, width)
 
     designs = {int(z): design(int(z), max(gap, COARSE)) for z in near_best}

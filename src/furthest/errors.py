@@ -9,7 +9,8 @@ FurthestError
 │   │   ├── SpanError                arms that cannot tell the answers apart, or hardly
 │   │   ├── DuplicateAnswersError    equal answers at ε = 0
 │   │   ├── EpsilonError             ε outside the range of its notion
-│   │   └── SigmaError               σ not positive, or not that of the bounds
+│   │   ├── SigmaError               σ not positive, or not that of the bounds
+│   │   └── SmoothnessError          a bound on μ that says nothing, or cannot be
 │   ├── ParameterError           a parameter μ under which the question has no answer
 │   ├── StrategyError            an unknown or unsound part of a strategy
 │   ├── FileError                a problem file that cannot be read
@@ -74,6 +75,10 @@ class EpsilonError(ProblemError):
 
 class SigmaError(ProblemError):
     """σ not positive, or not that of the bounds."""
+
+
+class SmoothnessError(ProblemError):
+    """A bound μᵀPμ ≤ R that says nothing, or that cannot be one."""
 
 
 class ParameterError(InputError):

@@ -13,6 +13,12 @@ Instead of arms, `options = ["A", "B"]` are plain options, and a table of factor
     colour = ["red", "blue"]
     size = ["S", "M", "L"]
 
+A graph, as its edges (optionally with weights) or its matrix of weights, stands for options whose
+values are smooth on it, Σ w_ab (μ_a − μ_b)² ≤ radius:
+
+    graph = [["A", "B"], ["B", "C", 2.0]]
+    radius = 0.5
+
 CSV has one row per option and one column per feature; a `name` column and a `role` column (arm,
 answer or both) are optional. As in `Problem.from_table`, columns of texts are categories and there
 is an intercept, unless it says `# intercept = false`. Lines that start with # at its top are TOML:
@@ -51,8 +57,11 @@ FIELDS = (
     "options",
     "factors",
     "interactions",
+    "graph",
+    "roughness",
+    "radius",
 )
-SETTINGS = ("eps", "notion", "sigma", "bounds", "initial", "mu")
+SETTINGS = ("eps", "notion", "sigma", "bounds", "initial", "roughness", "radius", "mu")
 OWN_COLUMNS = ("name", "role")
 NAMES = ("answers", "arm_names", "answer_names", "feature_names")
 ROLES = {"arm": (True, False), "answer": (False, True), "both": (True, True)}
@@ -90,10 +99,11 @@ def _problem(data: Data) -> Problem:
         "arms": Problem,
         "options": Problem.options,
         "factors": Problem.factorial,
+        "graph": Problem.spectral,
     }
     held = [kind for kind in kinds if kind in data]
     if len(held) != 1:
-        found = f"both {' and '.join(held)}" if held else "no arms, options or factors"
+        found = f"both {' and '.join(held)}" if held else "no arms, options, factors or graph"
         raise FileError(f"there are {found}")
     if held != ["factors"] and "interactions" in data:
         raise FileError("interactions are of factors")
@@ -102,6 +112,8 @@ def _problem(data: Data) -> Problem:
         raise FileError(f"{held[0]} have names already, {own[0]} are for arms")
     if held == ["options"]:
         data["names"] = data.pop("options")
+    if held == ["graph"] and ("roughness" in data or "radius" not in data):
+        raise FileError("a graph has a radius, and no other roughness than its own")
     return kinds[held[0]](**data)
 
 
@@ -130,6 +142,8 @@ def write_problem(problem: Problem, path: str | Path, mu: Any = None) -> None:
         data["answers"] = problem.answers
     if problem.answers is not problem.arms or problem.answer_names != problem.arm_names:
         data["answer_names"] = problem.answer_names
+    if problem.roughness is not None:
+        data |= {"roughness": problem.roughness, "radius": problem.radius}
     if mu is not None:
         data["mu"] = np.asarray(mu, float)
     write_beside(path, lambda draft: writer(draft, data))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # T_ε to a per mille: the spread between the draws is far larger.
 GAP = 1e-3
 
-# Draws of μ without a positive value, one after the other, before the prior is refused.
+# Draws of μ that are not possible, one after the other, before the prior is refused.
 MOST_REDRAWS = 1000
 
 
@@ -28,7 +28,8 @@ def draw_parameters(
 ) -> NDArray[np.float64]:
     """`draws` parameters from N(centre, spread²·I); the centre is 0 unless given.
 
-    The multiplicative notion is about a positive best value: other draws are drawn again.
+    The multiplicative notion is about a positive best value, and the problem may have a bound on
+    μ: other draws are drawn again.
     """
     dimension = problem.arms.shape[1]
     middle = np.zeros(dimension) if centre is None else problem.parameter(centre)
@@ -39,15 +40,18 @@ def draw_parameters(
     refused = 0
     while len(found) < draws:
         mu = middle + spread * rng.standard_normal(dimension)
-        if problem.notion == "additive" or (problem.answers @ mu).max() > 0:
+        positive = problem.notion == "additive" or (problem.answers @ mu).max() > 0
+        if positive and problem.allows(mu):
             found.append(mu)
             refused = 0
             continue
         refused += 1
         if refused == MOST_REDRAWS:
             raise ParameterError(
-                "no μ of this prior has an answer of positive value: the multiplicative notion "
-                "needs one"
+                "no μ of this prior is within the problem's bound"
+                if positive
+                else "no μ of this prior has an answer of positive value: the multiplicative "
+                "notion needs one"
             )
     return np.array(found)
 

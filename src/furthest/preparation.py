@@ -25,7 +25,7 @@ from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Nominee, Stopping, no_progress
 from furthest.stopping.test import StoppingTest
 from furthest.strategy import Strategy, parse_schedule
-from furthest.task import Task
+from furthest.task import Smoothness, Task
 from furthest.verbs import register
 
 
@@ -41,14 +41,18 @@ def prepare(
     task: Task,
     deltas: Sequence[float],
     truth: Vector | None = None,
+    smoothness: Smoothness | None = None,
 ) -> Prepared:
     """A strategy's runs at these confidence levels, in descending order of δ.
 
-    `truth` is the true parameter, for rules that are allowed to know it in a simulation.
+    `truth` is the true parameter, for rules that are allowed to know it in a simulation;
+    `smoothness` is what is known of it beforehand.
     """
+    strategy.check_bound(known=smoothness is not None)
     test = _checked_test(strategy.test_for(sigma_known=task.sigma_known), len(deltas))
     rule = _checked_rule(strategy.rule)
-    options = strategy.rule_options(truth)
+    options = strategy.rule_options(truth, smoothness)
+    test_options = strategy.test_options(smoothness)
     candidate = axes.CANDIDATES[strategy.candidate].code
     chosen = parse_schedule(strategy.schedule)
     mode, grid = axes.SCHEDULES[chosen.mode].code, axes.GRIDS[chosen.grid].code
@@ -56,7 +60,7 @@ def prepare(
 
     def states() -> tuple[Any, Any]:
         return (
-            test.start(task, deltas, **strategy.stopping_options),
+            test.start(task, deltas, **test_options),
             rule.start(task, **options),
         )
 

@@ -6,12 +6,12 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from furthest import coordinates, display
+from furthest import coordinates, display, smoothness
 from furthest.errors import (
     DuplicateAnswersError,
     EpsilonError,
@@ -20,13 +20,14 @@ from furthest.errors import (
     ProblemError,
     ShapeError,
     SigmaError,
+    SmoothnessError,
     SpanError,
     TooFewAnswersError,
     nearest_name,
     pick,
 )
 from furthest.tables import INTERCEPT, coded
-from furthest.task import Task
+from furthest.task import Smoothness, Task
 
 Notion = Literal["additive", "multiplicative"]
 NOTIONS = ("additive", "multiplicative")
@@ -89,6 +90,9 @@ class Problem:
         feature_names: The same for the columns; by default x0, x1, ….
         initial: The arms to measure first, whatever is observed; by default each arm once, or a
             spanning set where there are many.
+        roughness: A positive semidefinite matrix P, one row per feature. It is known beforehand
+            that μᵀPμ is at most …
+        radius: … R. The stopping test `smooth` and the sampling rule `spectral-tas` make use of it.
 
     Features may have any units: columns are brought to one scale before it is judged in how many
     directions d the arms vary. `dropped` names the others; features that are collinear up to a
@@ -109,6 +113,8 @@ class Problem:
     bounds: tuple[float, float] | None
     initial: tuple[int, ...]
     feature_names: tuple[str, ...]
+    roughness: NDArray[np.float64] | None
+    radius: float | None
 
     def __init__(
         self,
@@ -123,6 +129,8 @@ class Problem:
         answer_names: Sequence[str] | None = None,
         initial: Sequence[int] | None = None,
         feature_names: Sequence[str] | None = None,
+        roughness: ArrayLike | None = None,
+        radius: float | None = None,
     ) -> None:
         arm_rows = _vectors(arms, "arms")
         answer_rows = arm_rows if answers is None else _vectors(answers, "answers")
@@ -151,11 +159,14 @@ class Problem:
             "feature_names": default_features(dimension)
             if feature_names is None
             else _names(feature_names, dimension, "feature"),
+            "roughness": _roughness(roughness, dimension),
+            "radius": None if radius is None else _number(radius, "the radius", SmoothnessError),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         self._check_question()
         self._check_span()
+        self._check_radius()
         object.__setattr__(
             self, "initial", _initial(self.arms @ self._basis, initial, self.arm_names)
         )
@@ -171,9 +182,10 @@ class Problem:
             features = f"d = {d} of {dimension} features ({coordinates.listed(self.dropped)})"
         else:
             features = f"d = {d}"
+        known = "" if self.radius is None else f", μᵀPμ ≤ {self.radius:g}"
         return (
             f"{display.count(len(self.arms), 'arm')}, {display.count(len(self.answers), 'answer')},"
-            f" {features}, {self.notion} ε = {self.eps:g}, {noise}"
+            f" {features}, {self.notion} ε = {self.eps:g}, {noise}{known}"
         )
 
     def __repr__(self) -> str:
@@ -200,6 +212,42 @@ class Problem:
                 "them by features that they share"
             )
         return cls(np.eye(len(names)), arm_names=names, **question)
+
+    @classmethod
+    def spectral(
+        cls,
+        graph: ArrayLike | Mapping[Any, float] | Sequence[Sequence[Any]],
+        radius: float,
+        *,
+        names: Sequence[str] | None = None,
+        **question: Any,
+    ) -> "Problem":
+        """Options that are the nodes of a graph on which their values are smooth.
+
+        >>> import furthest as ft
+        >>> ft.Problem.spectral([("A", "B"), ("B", "C", 2.0)], radius=0.5, eps=0.1)
+        Problem(3 arms, 3 answers, d = 3, additive ε = 0.1, σ = 1, μᵀPμ ≤ 0.5)
+
+        Known beforehand is S_G(μ) = Σ w_ab (μ_a − μ_b)² ≤ R, over the edges a–b with weights w_ab
+        (Kocák & Garivier 2020, 2021). P is the graph's Laplacian. Parts of a graph that no edge
+        connects may differ by any amount; that the bound says nothing about them is no error.
+
+        Args:
+            graph: A symmetric matrix of weights ≥ 0, or edges (a, b) or (a, b, weight), or a table
+                {(a, b): weight}. A list of lists of numbers is a matrix, edges between numbers are
+                tuples. Nodes are numbered in the order in which they appear.
+            radius: R itself, not its root.
+            names: Of the nodes; needed where some node has no edge.
+            question: eps, notion, sigma, bounds and initial, as for `Problem`.
+        """
+        if smoothness.is_edges(graph):
+            names, weights = smoothness.weights_of(graph, names)
+        else:
+            weights = _vectors(cast("ArrayLike", graph), "graph")
+        laplacian = smoothness.laplacian(weights)
+        return cls(
+            np.eye(len(weights)), arm_names=names, roughness=laplacian, radius=radius, **question
+        )
 
     @classmethod
     def factorial(
@@ -351,6 +399,12 @@ class Problem:
                 "measurements could decide; add arms for which it does not hold either"
             )
 
+    def _check_radius(self) -> None:
+        if (self.roughness is None) != (self.radius is None):
+            raise SmoothnessError("a bound μᵀPμ ≤ R has both: roughness=P and radius=R")
+        if self.radius is not None and not self.radius > 0:
+            raise SmoothnessError(f"the radius must be positive, not {self.radius:g}")
+
     @cached_property
     def _span(self) -> coordinates.Span:
         return coordinates.span_of(self.arms, self.answers, self.feature_names)
@@ -389,6 +443,14 @@ class Problem:
             sigma_known=self.sigma is not None,
         )
 
+    @cached_property
+    def smoothness(self) -> Smoothness | None:
+        """What is known of μ beforehand, as the kernels see it; None if nothing is."""
+        if self.roughness is None or self.radius is None:
+            return None
+        matrix = smoothness.seen(self.roughness, self._basis, self._span)
+        return Smoothness(matrix, self.radius / self.unit**2)
+
     @property
     def unit(self) -> float:
         """In what the kernels count rewards: σ, or 1 where σ is unknown."""
@@ -417,13 +479,15 @@ class Problem:
         constant = coordinates.constant_direction(self.task.arms)
         if self.task.c != 1.0 or constant is None:
             return None
+        if self.smoothness is not None and not smoothness.ignores(self.smoothness, constant):
+            return None
         shares = self.task.answers @ constant
         alike = np.ptp(shares) <= coordinates.SAME_VALUE * max(1.0, np.abs(shares).max())
         return float(shares.mean()) if alike else None
 
     def near_best(self, mu: ArrayLike) -> NDArray[np.bool_]:
-        """Which answers are ε-best under μ."""
-        values = self.answers @ self._usable(mu)
+        """Which answers are ε-best under μ, which must be one that is possible."""
+        values = self.answers @ self._possible(mu)
         top = values.max()
         if self.notion == "additive":
             return np.asarray(values >= top - self.eps)
@@ -463,6 +527,24 @@ class Problem:
             )
         return parameter
 
+    def _possible(self, mu: ArrayLike) -> NDArray[np.float64]:
+        """μ, where it is within the bound."""
+        parameter = self._usable(mu)
+        if not self.allows(parameter):
+            found = float(parameter @ cast("Any", self.roughness) @ parameter)
+            raise ParameterError(
+                f"μᵀPμ is {found:g} for this μ, but at most {self.radius:g} is said to be "
+                "possible: take another μ, or a larger radius"
+            )
+        return parameter
+
+    def allows(self, parameter: NDArray[np.float64]) -> bool:
+        """Whether a parameter is within the bound; where there is none, all are."""
+        if self.roughness is None or self.radius is None:
+            return True
+        found = float(parameter @ self.roughness @ parameter)
+        return found <= self.radius * (1 + smoothness.ROUNDING)
+
 
 def _floats(values: ArrayLike) -> NDArray[np.float64]:
     """A new array; an error of Python's own for what holds anything but numbers."""
@@ -485,6 +567,10 @@ def _vectors(rows: ArrayLike, what: str) -> NDArray[np.float64]:
         raise NotFiniteError(f"{what}[{row}][{column}] is {matrix[row, column]}")
     matrix.setflags(write=False)
     return matrix
+
+
+def _roughness(matrix: ArrayLike | None, dimension: int) -> NDArray[np.float64] | None:
+    return None if matrix is None else smoothness.checked(_vectors(matrix, "roughness"), dimension)
 
 
 def _number(value: Any, what: str, error: type[ProblemError]) -> float:

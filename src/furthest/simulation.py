@@ -24,7 +24,7 @@ from furthest.problem import Problem, check_noise
 from furthest.results import Results
 from furthest.stopping.nomination import Progress
 from furthest.strategy import Strategy
-from furthest.task import Task
+from furthest.task import Smoothness, Task
 from furthest.workers import spread
 
 # Four times what the paper's longest cells need on average; a second or two of compiled code.
@@ -47,6 +47,7 @@ class Simulation(NamedTuple):
     deltas: tuple[float, ...]  # descending
     seed: int
     max_rounds: int
+    smoothness: Smoothness | None = None  # what is known of the true parameter beforehand
 
 
 class Runs(NamedTuple):
@@ -112,6 +113,7 @@ def simulate(
         deltas=tuple(levels[i] for i in order),
         seed=seed,
         max_rounds=max_rounds,
+        smoothness=problem.smoothness,
     )
     warm_up(job)
     started = time.perf_counter()
@@ -197,7 +199,7 @@ def warm_up(job: Simulation) -> None:
 
 
 def _ready(job: Simulation) -> Prepared:
-    return prepare(job.strategy, job.task, job.deltas, job.truth)
+    return prepare(job.strategy, job.task, job.deltas, job.truth, job.smoothness)
 
 
 class _Streams(threading.local):

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from furthest.problem import Problem
     from furthest.sampling.rule import Rule
     from furthest.stopping.test import Guarantee, StoppingTest
+    from furthest.task import Smoothness
 
 DEFAULT_TEST = "top-wrong"
+
+# How a `start` names what is known of μ beforehand, if it wants to be told.
+SMOOTHNESS = "smoothness"
 
 # ln 1/δ of less is infinite.
 LEAST_DELTA = 1e-300
@@ -82,6 +86,7 @@ class Strategy:
                 f"does not go with {self.name}"
             )
         known = _options(test.check or test.start)
+        known.pop(SMOOTHNESS, None)
         for name in self.stopping_options:
             if not known:
                 raise StrategyError(f"the stopping rule {test.name} has no options")
@@ -97,6 +102,18 @@ class Strategy:
                 f"the stopping rule {test.name} needs the {' or '.join(test.notions)} notion"
             )
         self.test_for(sigma_known=problem.sigma is not None)
+        self.check_bound(known=problem.radius is not None)
+
+    def check_bound(self, *, known: bool) -> None:
+        """Refuse a problem without a bound on the parameter, where the stopping test rests on one.
+
+        Sampling rules that could make use of a bound do without.
+        """
+        if self.test.needs_bound and not known:
+            raise StrategyError(
+                f"the stopping rule {self.test.name} needs a bound on the parameter: "
+                "Problem.spectral, or a problem with roughness and radius"
+            )
 
     def check_levels(self, deltas: Sequence[float]) -> None:
         """Whether one trajectory can serve all these confidence levels."""
@@ -157,8 +174,15 @@ class Strategy:
         """What the stopping test guarantees for this problem."""
         return self.test_for(sigma_known=problem.sigma is not None).guarantee
 
-    def rule_options(self, truth: "Vector | None") -> dict[str, Any]:
-        """The options of the sampling rule, checked; tracking and truth are among them."""
+    def test_options(self, known: "Smoothness | None") -> dict[str, Any]:
+        """The options of the stopping test; what is known of μ is among them."""
+        given = {SMOOTHNESS: known} if self.test.needs_bound else {}
+        return dict(self.stopping_options) | given
+
+    def rule_options(
+        self, truth: "Vector | None", smoothness: "Smoothness | None" = None
+    ) -> dict[str, Any]:
+        """The options of the sampling rule, checked; tracking, truth and bound are among them."""
         rule, options = self.rule, dict(self.options)
         known = _options(rule.start)
         if "tracking" in known:
@@ -167,6 +191,8 @@ class Strategy:
             raise StrategyError(f"{rule.name} has one way to track: no choice of tracking")
         if "truth" in known:
             options["truth"] = truth
+        if SMOOTHNESS in known:
+            options[SMOOTHNESS] = smoothness
         for name in options:
             pick(name, known, f"option of {rule.name}")
         for name, parameter in known.items():

@@ -30,3 +30,10 @@ class Task(NamedTuple):
     e: float
     initial: NDArray[np.int64]  # (n₀,) arms pulled first, in this order, whatever is observed
     sigma_known: bool = True  # or else rewards have a unit of their own, not σ
+
+
+class Smoothness(NamedTuple):
+    """What is known of μ beforehand, in the coordinates and units of the task: μᵀPμ ≤ R."""
+
+    matrix: NDArray[np.float64]  # (d, d) P, positive semidefinite
+    bound: float  # R

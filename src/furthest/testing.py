@@ -54,6 +54,8 @@ def _instances() -> Iterator[Instance]:
     yield _instance("tied answers", np.eye(3), [1, 1, 0], eps=0.3)
     yield _instance("wide scales", np.diag([1e-2, 1.0, 1e2]), [1, 1, 1e-2], eps=0.2)
     yield _instance("K ≫ d", rng.standard_normal((12, 2)), [1, 0.5], eps=0.2)
+    path = Problem.spectral([(0, 1), (1, 2), (2, 3)], 0.5, eps=0.1)
+    yield Instance("graph", path, np.array([0.0, 0.3, 0.7, 0.5]))
     yield Instance("random", random(d=3, arms=6, seed=2).problem, random(d=3, arms=6, seed=2).truth)
 
 
@@ -83,7 +85,8 @@ def check_rounds(strategy: Strategy, instance: Instance) -> None:
     """Round by round, in Python: legal arms, counts, weights, tracking, no NaN."""
     task = instance.problem.task
     truth = instance.problem.whiten(instance.truth)
-    run = prepare(_interpreted(strategy), task, [1e-9], truth).start()
+    known = instance.problem.smoothness
+    run = prepare(_interpreted(strategy), task, [1e-9], truth, known).start()
     source, rng = engine.simulated(task.arms @ truth), np.random.default_rng(0)
     arms, evidence = len(task.arms), run.evidence
     for t in range(1, ROUNDS_CHECKED + 1):
@@ -189,9 +192,10 @@ def _decisions(strategy: Strategy, instance: Instance, unit: float) -> list[int]
     """The arms of one run with σ unknown, and −1 where it stops; 1 has this length in the unit."""
     asked = instance.problem
     eps = asked.eps * unit if asked.notion == "additive" else asked.eps
-    problem = replace(asked, eps=eps, sigma=None, bounds=None)
+    radius = None if asked.radius is None else asked.radius * unit**2
+    problem = replace(asked, eps=eps, sigma=None, bounds=None, radius=radius)
     task, truth = problem.task, problem.whiten(unit * instance.truth)
-    prepared = prepare(strategy, task, [0.1], truth)
+    prepared = prepare(strategy, task, [0.1], truth, problem.smoothness)
     run, source = prepared.start(), engine.simulated(task.arms @ truth, unit)
     rng, decided = np.random.default_rng(0), []
     for t in range(1, ROUNDS_CHECKED + 1):

@@ -28,7 +28,7 @@ class Loop:
     ) -> None:
         self.task = problem.task
         truth = problem.whiten(mu)
-        self.ready = prepare(strategy, self.task, deltas, truth)
+        self.ready = prepare(strategy, self.task, deltas, truth, problem.smoothness)
         self.run = self.ready.start()
         self.source = simulated(self.task.arms @ truth)
         self.noise = noise

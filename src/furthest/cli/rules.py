@@ -56,6 +56,7 @@ def _test(versions: "dict[str | None, StoppingTest]") -> dict[str, Any]:
         "unknown_sigma": any(version.unknown_sigma is not None for version in versions.values()),
         "notions": list(test.notions),
         "sampling": test.sampling,
+        "needs_bound": test.needs_bound,
     }
 
 
@@ -109,6 +110,8 @@ def markdown() -> str:
             facts.append("σ must be known")
         if len(test["notions"]) == 1:
             facts.append(f"the {test['notions'][0]} notion only")
+        if test["needs_bound"]:
+            facts.append("the problem must have a bound on the parameter")
         if test["sampling"]:
             facts.append(f"only with the sampling rule {test['sampling']}")
         lines.append(f"- `{test['name']}`: {'; '.join(facts)}.")

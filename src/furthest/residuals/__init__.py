@@ -4,6 +4,7 @@
 |-------------|-----------------|------------------------------------------------------------------|
 | noise level | σ given         | e-value against "σ is large enough", from the spread in the arms |
 | linear      | any σ           | e-value against "the values are linear in the features"          |
+| bound       | μᵀPμ ≤ R        | e-value against "some μ within the bound explains the values"    |
 | equal noise | σ unknown       | e-value against "all arms have one σ"                            |
 | Gaussian    | σ unknown       | values that repeat exactly, and not by rounding                  |
 
@@ -51,7 +52,7 @@ class Finding(NamedTuple):
     """Something in the data that speaks against the model.
 
     Attributes:
-        condition: What is in doubt: `noise level`, `linear`, `equal noise` or `Gaussian`.
+        condition: What is in doubt: `noise level`, `linear`, `bound`, `equal noise` or `Gaussian`.
         log_e: The natural logarithm of the evidence; inf where the data are impossible under it.
         words: What is seen.
         advice: What to do about it.
@@ -95,6 +96,8 @@ def examine(
         # A σ that is too small would make everything look like a misfit.
         sigma = None if noise.log_e >= DOUBT else problem.sigma
         found = [noise, _misfit(problem, sample, sigma)]
+        if problem.radius is not None:
+            found.append(_outside(problem, sample))
     return [finding for finding in found if finding.log_e >= DOUBT]
 
 
@@ -137,6 +140,18 @@ def _misfit(problem: "Problem", sample: Sample, sigma: float | None = None) -> F
         f"the features do not explain the values: {problem.arm_names[sample.seen[worst]]!r} is "
         f"measured {abs(apart[worst]):.3g} {side} its prediction",
         f"the guarantee needs a linear model: {_columns(problem, sample, sigma)}",
+    )
+
+
+def _outside(problem: "Problem", sample: Sample) -> Finding:
+    from furthest.residuals.bound import bound_log_e_value
+
+    return Finding(
+        "bound",
+        bound_log_e_value(problem, sample),
+        f"no parameter with μᵀPμ ≤ {problem.radius:g} explains the values",
+        "the guarantee rests on this bound, so start again with a larger radius, or with a "
+        "stopping rule that needs none",
     )
 
 

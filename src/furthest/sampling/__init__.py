@@ -22,6 +22,7 @@ MODULES = {
     "lazy-tas": "lazy_tas",
     "sticky-tas": "sticky_tas",
     "fws": "fws",
+    "spectral-tas": "spectral_tas",
 }
 
 

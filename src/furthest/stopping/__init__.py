@@ -17,6 +17,7 @@ MODULES = {
     "glr": "glr",
     "gap": "gap",
     "elimination": "elimination",
+    "smooth": "smooth",
 }
 
 

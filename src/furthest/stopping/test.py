@@ -95,6 +95,8 @@ class StoppingTest:
         unknown_sigma: Its version for Gaussian noise of unknown σ, if there is one.
         notions: What it can be used for.
         sampling: The only sampling rule that it goes with, if it belongs to one.
+        needs_bound: Whether it rests on a bound on the parameter, which the problem must have; its
+            `start` gets it as `smoothness`.
         check: Refuses bad options, before there is a task.
         compiled: Whether judge, observe and width are kernels.
     """
@@ -112,5 +114,6 @@ class StoppingTest:
     unknown_sigma: "StoppingTest | None" = None
     notions: tuple[str, ...] = ("additive", "multiplicative")
     sampling: str | None = None
+    needs_bound: bool = False
     check: Callable[..., Any] | None = None
     compiled: bool = True

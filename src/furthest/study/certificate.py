@@ -177,6 +177,8 @@ def guarantee(settings: Settings, answer: str | None, rests_on: Sequence[Conditi
         if problem.sigma is None
         else f"noise {promise.noise} with σ = {problem.sigma:g}"
     )
+    if settings.strategy.test.needs_bound:
+        noise += f" and a parameter with μᵀPμ ≤ {problem.radius:g}"
     doubts = [each.needs for each in rests_on if each.standing == IN_DOUBT]
     provided = f"if {', and if '.join(doubts)}: " if doubts else ""
     return (

@@ -65,6 +65,7 @@ def conditions(base: Base) -> tuple[Condition, ...]:
         *_noise(problem, found, arms, values),
         _digits(problem, arms, values),
         *_sign(problem),
+        *_bound(base, found.get("bound")),
         Condition(
             "independence",
             "no result depends on the noise of another",
@@ -179,6 +180,15 @@ def _sign(problem: Problem) -> list[Condition]:
             "sign", "the best value is positive", ASSUMED, "a share of the best means nothing else"
         )
     ]
+
+
+def _bound(base: Base, finding: Finding | None) -> list[Condition]:
+    """Of a test that rests on what is known of the parameter beforehand."""
+    settings = base.ledger.settings
+    if settings.problem.radius is None or not settings.strategy.test.needs_bound:
+        return []
+    needs = f"the parameter is within the bound, μᵀPμ ≤ {settings.problem.radius:g}"
+    return [_judged("bound", needs, finding, "the measurements do not contradict it")]
 
 
 def _order(base: Base) -> Condition:

@@ -227,6 +227,8 @@ class Settings:
             for name in ("arms", "answers", "arm_names", "answer_names", "bounds", "initial")
             if not np.array_equal(getattr(self.problem, name), getattr(other.problem, name))
         ]
+        if _bound(self.problem) != _bound(other.problem):
+            found.append("the bound on the parameter is another")
         if _words(self.strategy) != _words(other.strategy):
             found.append("the strategy is another")
         return found
@@ -250,7 +252,16 @@ def problem_data(problem: Problem) -> dict[str, Any]:
         "arm_names": list(problem.arm_names),
         "answer_names": list(problem.answer_names),
         "initial": list(problem.initial),
-    } | ({} if problem.plain_features else {"feature_names": list(problem.feature_names)})
+        **({} if problem.plain_features else {"feature_names": list(problem.feature_names)}),
+        **_bound(problem),
+    }
+
+
+def _bound(problem: Problem) -> dict[str, Any]:
+    """What is known of μ beforehand; logs of problems without it are as they always were."""
+    if problem.roughness is None:
+        return {}
+    return {"roughness": _rows(problem.roughness), "radius": problem.radius}
 
 
 def _rows(matrix: NDArray[np.float64]) -> Any:

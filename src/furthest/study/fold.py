@@ -63,7 +63,7 @@ class Fold:
         self.problem = problem
         self.outcome = outcome
         self.task = problem.task
-        prepared = prepare(strategy, self.task, (settings.delta,))
+        prepared = prepare(strategy, self.task, (settings.delta,), smoothness=problem.smoothness)
         self.advance = prepared.advance
         self.test = strategy.test_for(sigma_known=self.task.sigma_known)
         self.state: Run = prepared.start()

@@ -657,7 +657,8 @@ def _checked(settings: Settings) -> Settings:
     settings.strategy.check_question(settings.problem)
     from furthest.preparation import prepare
 
-    prepare(settings.strategy, settings.problem.task, [settings.delta])
+    problem = settings.problem
+    prepare(settings.strategy, problem.task, [settings.delta], smoothness=problem.smoothness)
     return settings
 
 
