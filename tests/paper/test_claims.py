@@ -9,7 +9,7 @@ from furthest.paper import printed
 from furthest.paper.cells import distinct, key
 from furthest.paper.claims import CLAIMS, Finding, judge
 from furthest.paper.entries import ENTRIES, OWN, on_hard, own_rule
-from furthest.paper.outcomes import Estimate, Outcome, Outcomes, average, mean_of
+from furthest.paper.outcomes import Estimate, Outcome, Outcomes, average, mean_of, paired_ratio
 from furthest.paper.shapes import Number
 
 BY_NAME = {claim.name: claim for claim in CLAIMS}
@@ -84,6 +84,18 @@ def test_claims_have_names_of_their_own_and_say_what_confirms_them():
 )
 def test_verdicts(margins, verdict):
     assert Finding("", tuple(Estimate(*margin) for margin in margins)).verdict == verdict
+
+
+def test_pairs_share_what_is_hard_about_their_instance():
+    rng = np.random.default_rng(4)
+    hardness = rng.lognormal(size=(2000, 400))
+    above, below = (hardness * rng.normal(mean, 0.1, hardness.shape) for mean in (3.0, 2.0))
+    ratios = above.mean(axis=1) / below.mean(axis=1)
+    found = paired_ratio(above[0], below[0])
+    assert found.value == ratios[0]
+    errors = [paired_ratio(*pair).error for pair in zip(above, below, strict=True)]
+    assert np.mean(errors) == pytest.approx(ratios.std(), rel=0.1)
+    assert found.error < mean_of(above[0]).over(mean_of(below[0])).error / 3
 
 
 def test_errors_of_ratios_and_averages():

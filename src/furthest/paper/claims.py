@@ -15,7 +15,14 @@ import numpy as np
 from furthest.axes import CandidateWord
 from furthest.paper import entries as e
 from furthest.paper.cells import Runs
-from furthest.paper.outcomes import Estimate, NotMadeError, Outcomes, average, mean_of
+from furthest.paper.outcomes import (
+    Estimate,
+    NotMadeError,
+    Outcomes,
+    average,
+    mean_of,
+    paired_ratio,
+)
 from furthest.paper.shapes import CLOSE, ratios, share
 from furthest.problem import Notion
 
@@ -411,9 +418,11 @@ def _unforced(outcomes: Outcomes) -> Finding:
 def _by_dimension(
     outcomes: Outcomes, notion: Notion, above: str, below: str
 ) -> dict[int, Estimate]:
+    """The ratio of two algorithms' means; run i of both has instance i."""
     return {
-        d: _mean(outcomes, e.on_random(above, notion, d)).over(
-            _mean(outcomes, e.on_random(below, notion, d))
+        d: paired_ratio(
+            outcomes[e.on_random(above, notion, d)].times(),
+            outcomes[e.on_random(below, notion, d)].times(),
         )
         for d in e.DIMENSIONS
     }

@@ -391,7 +391,6 @@ def _exact_oracle() -> Entry:
 
 
 BEST_ANSWER = {
-    "hard, r = 0.1": (Question("hard", best=True), 130_000.0),
     "hard, r = 0.3": (Question("hard:r=0.3", best=True), 15_000.0),
     "hard, r = 0.5": (Question("hard:r=0.5", best=True), 6_000.0),
     "random, d = 6": (Question("random:d=6,seed=0", best=True), 2_500.0),

@@ -32,6 +32,12 @@ def mean_of(sample: NDArray[Any]) -> Estimate:
     return Estimate(float(sample.mean()), spread / math.sqrt(len(sample)))
 
 
+def paired_ratio(above: NDArray[Any], below: NDArray[Any]) -> Estimate:
+    """The ratio of the means of two samples of pairs, by the delta method."""
+    ratio = float(above.mean() / below.mean())
+    return Estimate(ratio, mean_of(above - ratio * below).error / float(below.mean()))
+
+
 def average(estimates: Iterable[Estimate]) -> Estimate:
     """The mean of independent estimates."""
     values, errors = np.array(list(estimates)).T

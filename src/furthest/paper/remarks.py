@@ -12,62 +12,47 @@ class Misprint(NamedTuple):
     why: str
 
 
-_ORIGINAL = (
-    "The original row comes out 5 to 6 % below the print, for all three algorithms alike, and so "
-    "do the factors 438 and 545; this is not explained. What was tried: LinGapE's case was "
-    "computed in another way, as the first passage of the limiting Brownian motion, with 115,864 ±"
-    " 311, in line with ours and not with the print. The deviations printed here belong to sub-"
-    "samples of 10 runs (see the misprints), so this row may rest on fewer runs than the others: "
-    "with 500 runs the print itself would be uncertain by 1.7 to 2 %, the difference about three "
-    "standard errors, and noise that the algorithms share would move them together."
-)
 _ALLOCATION = (
-    "All totals agree within 3.2 %. LinGame alone spreads its pulls otherwise than printed: a₁ by "
-    "5 to 6 % and a₄ by 14 to 17 % more often, two pulls in 400. The paper does not print how the "
-    "game's gains are capped; the cap at ln t that is used here brings out LεBAI's printed "
-    "allocation, and leaves this difference in LinGame's."
+    "LinGame alone spreads its pulls otherwise than printed, a₄ by about a tenth more often: one "
+    "or two pulls in 400. The papers do not say how the game's gains are capped; caps, learners "
+    "and forced exploration were varied, and nothing brings out all four arms "
+    "(docs/decisions/0018)."
 )
 _RANDOM = (
-    "The text does not say which threshold was used for d > 2; here it is that of d = 2. A few "
-    "hard draws, where two answers are nearly equal, take very long, which is why stars lie above "
-    "medians. XY-Adaptive takes 1.3 to 1.5 times as long as LεBAI by the means and 1.4 to 1.6 "
-    "times by the medians; almost twice does not come out."
+    "A few hard draws, where two answers are nearly equal, take very long, which is why stars lie "
+    "above medians. What was tried to bring out XY-Adaptive's “almost twice” stands in "
+    "docs/decisions/0018."
 )
 
 # By entry.
 REMARKS: dict[str, str] = {
     "figure-4": _RANDOM,
     "figure-10": _RANDOM,
-    "table-4": _ORIGINAL,
     "table-5": _ALLOCATION,
-    "table-6": _ORIGINAL,
     "table-8": _ALLOCATION,
     "asymptotics": (
         "Both limits are visible: with the furthest answer the stopping time per ln(1/δ) falls to "
-        "T_ε, with the greedy answer it stays at T_g. The paper's threshold leads to 2 T_ε: it "
-        "asks for twice the evidence that is needed in the limit, GLR > 4 ln(1/δ) where 2 ln(1/δ) "
-        "is enough."
+        "T_ε, with the greedy answer it stays at T_g. The paper's threshold comes to the same "
+        "limit, by a longer way."
     ),
     "exact-oracle": (
         "With the slack of the experiments the exact furthest answer and the instantaneous one "
         "stop at the same time: the heuristic costs nothing that could be seen. What the theorem "
-        "asks for besides, a larger slack and no cap on the gains, costs 6 to 14 % on the hard "
-        "instance."
+        "asks for besides, a larger slack and no cap on the gains, costs about a tenth."
     ),
     "conjecture": (
-        "A sequence that falls like t^(−1/2) makes LεBAI 9 to 12 % faster than LinGame on the hard "
-        "instances, where two answers are nearly equal, and 1 to 5 % slower on the two random "
-        "ones. LinGapE, which is not asymptotically optimal, stays ahead of all of them. So the "
-        "conjecture is borne out against the method of the same family on hard tasks, and not "
-        "against the best one."
+        "A sequence that falls like t^(−1/2) makes LεBAI about a tenth faster than LinGame on the "
+        "hard instances, where two answers are nearly equal, and as much slower on the random one. "
+        "LinGapE, which is not asymptotically optimal, stays ahead of both. So the conjecture is "
+        "borne out against the method of the same family on hard tasks, and not against the best "
+        "one."
     ),
     "proven": (
-        "On the hard instance a proof saves 40 to 50 % of the measurements with sampling rules "
-        "that do not look at the threshold. On random instances mixture pays for the dimension, "
-        "and from d = 8 on it is slower than the heuristic; top-wrong is not, and saves a third "
-        "for LεBAI and LinGame and almost half for uniform sampling. LinGapE and XY-Adaptive "
-        "sample by the width of the threshold; an e-value has none, and what they get instead is "
-        "as wide as a confidence ellipsoid: they gain little or nothing."
+        "On the hard instance a proof saves about 40 % of the measurements, with top-wrong about "
+        "half. On random instances, where the heuristic grows with the dimension, mixture takes a "
+        "third of what it takes, and top-wrong a third at d = 6 and a fifth at d = 12. LinGapE and "
+        "XY-Adaptive sample by the width of the threshold; an e-value has none, and what they get "
+        "instead is as wide as a confidence ellipsoid: on the hard instance they gain less."
     ),
     elsewhere.NAME: elsewhere.REMARK,
 }

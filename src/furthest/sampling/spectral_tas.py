@@ -1,14 +1,15 @@
 """SpectralTaS: track proportions that climb towards the optimal ones, a step of mirror ascent each.
 
-Kocák & Garivier (2020), "Best Arm Identification in Spectral Bandits", and (2021), "Epsilon Best
-Arm Identification in Spectral Bandits": Track-and-Stop where μᵀPμ ≤ R is known. The proportions are
-those of mirror ascent with the entropy (exponentiated gradients) on
+After Kocák & Garivier (2020), "Best Arm Identification in Spectral Bandits", and (2021), "Epsilon
+Best Arm Identification in Spectral Bandits": Track-and-Stop where μᵀPμ ≤ R is known. The
+proportions are those of mirror ascent with the entropy (exponentiated gradients) on
 w ↦ min over alternatives λ within the bound of ‖μ_t − λ‖²_{V_w}, whose supergradient at w has the
-entries ⟨μ_t − λ, a⟩² for the closest λ; one step per round, C-tracking, forced exploration.
+entries ⟨μ_t − λ, a⟩² for the closest λ.
 
-The step is √(2 ln K/Σ_s ‖g_s‖²_∞) for the supergradients g_s so far: with a Lipschitz constant L
-in place of each ‖g_s‖_∞, which nobody knows beforehand, it is √(2 ln K/s)/L. The answer is the
-instantaneous furthest one, as for LεBAI. Without a bound it is mirror-ascent Track-and-Stop.
+Ours, not theirs: the step √(2 ln K/Σ_s ‖g_s‖²_∞) for the supergradients g_s so far, which is the
+textbook's √(2 ln K/s)/L with what has been seen in place of a Lipschitz constant L; the
+instantaneous furthest answer, as for LεBAI; C-tracking and exploration as for ε-TaS, one step of
+ascent per round. Without a bound it is mirror-ascent Track-and-Stop.
 """
 
 import math
@@ -156,7 +157,7 @@ RULE = Rule(
     name="spectral-tas",
     start=start,
     choose=choose,
-    source="Kocák & Garivier (2020, 2021): SpectralTaS, mirror ascent within a bound on μ",
-    optimality="asymptotically optimal for best arms (ε = 0) of a graph; with this step and answer "
-    "no proof is known",
+    source="after Kocák & Garivier (2020, 2021): SpectralTaS, mirror ascent within a bound on μ",
+    optimality="the published one is asymptotically optimal; with this step and answer no proof is "
+    "known",
 )
