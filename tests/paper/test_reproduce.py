@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from furthest.paper.entries import ENTRIES
+from furthest.paper.report import summary
 from furthest.paper.reproduction import Job, choose
 
 NAMES = (
@@ -33,6 +34,7 @@ def test_every_entry_and_again_from_the_store(furthest, tmp_path):
     assert len(data["claims"]) >= 40
     page = (tmp_path / "out/report.html").read_text()
     text = (tmp_path / "out/report.md").read_text()
+    assert "Made by one uninterrupted call of `furthest reproduce all --jobs 2`" in text
     for entry in ENTRIES.values():
         assert f'<h2 id="{entry.name}">' in page
         assert entry.title in text
@@ -113,3 +115,9 @@ def test_an_interrupted_call_is_counted_too(tmp_path):
     assert done.work.units == 27 - 4 * 3
     assert done.cost.calls == 2
     assert done.cost.rounds == done.rounds
+    assert "several calls, 2 of them logged" in summary(done)[-1]
+    # A call that was killed has left its runs, but no line.
+    (first, _) = (tmp_path / "log.jsonl").read_text().splitlines()
+    (tmp_path / "log.jsonl").write_text(first + "\n")
+    again = Job(choose(["table-8"]), 3, tmp_path, seed=1).finish(1, lambda _: None)
+    assert "several calls, 1 of them logged" in summary(again)[-1]

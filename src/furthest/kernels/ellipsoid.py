@@ -163,18 +163,24 @@ def take_metric(work: Ellipsoid, answer_columns: Matrix, metric: Matrix, mu: Vec
 
 
 @kernel
-def relaxed(work: Ellipsoid, e: float, gamma: float) -> tuple[float, float, float]:
-    """(vᵀΛv, its derivative in γ, D(γ) less what may be rounding) for the contrast in `work`.
+def push_into(work: Ellipsoid, e: float, gamma: float) -> tuple[float, float]:
+    """(τ, Σ ỹ_i²/(1 + γΛ_i)): how far to go from û/(1 + γΛ) into the half-space.
 
     Without a contrast, ỹ = 0, there is no half-space but all of it, and e does not matter.
     """
-    curvatures, centre, contrast = work.curvatures, work.centre, work.contrast
     margin, norm = e, 0.0
-    for i in range(centre.shape[0]):
-        shrink = 1.0 / (1.0 + gamma * curvatures[i])
-        margin += centre[i] * contrast[i] * shrink
-        norm += contrast[i] * contrast[i] * shrink
-    push = max(margin, 0.0) / norm if norm > 0.0 else 0.0
+    for i in range(work.centre.shape[0]):
+        shrink = 1.0 / (1.0 + gamma * work.curvatures[i])
+        margin += work.centre[i] * work.contrast[i] * shrink
+        norm += work.contrast[i] * work.contrast[i] * shrink
+    return (max(margin, 0.0) / norm if norm > 0.0 else 0.0), norm
+
+
+@kernel
+def relaxed(work: Ellipsoid, e: float, gamma: float) -> tuple[float, float, float]:
+    """(vᵀΛv, its derivative in γ, D(γ) less what may be rounding) for the contrast in `work`."""
+    curvatures, centre, contrast = work.curvatures, work.centre, work.contrast
+    push, norm = push_into(work, e, gamma)
     rough, turn, bend, distance, size, widest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(centre.shape[0]):
         shrink = 1.0 / (1.0 + gamma * curvatures[i])
@@ -264,12 +270,7 @@ def step_to(work: Ellipsoid, z: int, x: int, c: float, e: float, gamma: float) -
     """μ − λ into `work.step`, for the λ that belongs to γ: C⁻ᵀQ(û − v)."""
     set_contrast(work, z, x, c)
     curvatures, centre, contrast = work.curvatures, work.centre, work.contrast
-    margin, norm = e, 0.0
-    for i in range(centre.shape[0]):
-        shrink = 1.0 / (1.0 + gamma * curvatures[i])
-        margin += centre[i] * contrast[i] * shrink
-        norm += contrast[i] * contrast[i] * shrink
-    push = max(margin, 0.0) / norm
+    push, _ = push_into(work, e, gamma)
     for i in range(centre.shape[0]):
         shrink = 1.0 / (1.0 + gamma * curvatures[i])
         contrast[i] = (centre[i] * gamma * curvatures[i] + push * contrast[i]) * shrink

@@ -111,13 +111,17 @@ def _confirmed(numbers: Sequence[Number]) -> str:
 
 
 def _cost(done: Reproduction) -> str:
-    """What it took, compilation included; that of one call where there was only one."""
+    """What it took, compilation included.
+
+    A call that was killed is in no log, but its runs are there: then there is more than was logged.
+    """
     cost = done.cost
-    calls = "one uninterrupted call" if cost.calls == 1 else f"{cost.calls} calls"
+    whole = cost.calls == 1 and cost.rounds == done.rounds
+    calls = "one uninterrupted call" if whole else f"several calls, {cost.calls} of them logged,"
     names = "all" if len(done.sections) == len(ENTRIES) else "…"
     speed = cost.rounds / cost.seconds if cost.seconds else 0.0
     return (
-        f"Made by {calls} of `furthest reproduce {names} --jobs {done.jobs}`, version "
+        f"Made by {calls} of `furthest reproduce {names} --jobs {cost.jobs}`, version "
         f"{__version__}: {cost.seconds / 60:.1f} minutes of wall time, {cost.cpu / 60:.1f} minutes "
         f"of processor time, {speed:,.0f} measurements a second."
     )

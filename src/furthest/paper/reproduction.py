@@ -25,6 +25,7 @@ class Cost:
     """What all calls that wrote into a folder took together, unless they were killed."""
 
     calls: int
+    jobs: int  # processes of the widest one
     seconds: float
     cpu: float
     rounds: int
@@ -169,6 +170,7 @@ class Job:
         lines: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
         return Cost(
             calls=len(lines),
+            jobs=max((line["jobs"] for line in lines), default=0),
             seconds=sum(line["seconds"] for line in lines),
             cpu=sum(line["cpu"] for line in lines),
             rounds=sum(line["rounds"] for line in lines),

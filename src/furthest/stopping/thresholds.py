@@ -87,8 +87,8 @@ def theory(task: Task, deltas: Sequence[float]) -> Threshold:
 def paper(task: Task, deltas: Sequence[float]) -> Threshold:
     """2β(t,δ), β = 2d ln(4 + ln(t/d)) + ln(1/δ): the theory's main term with d in place of K.
 
-    The paper prints β = 4 ln((4 + ln(t/2))/δ), a bracket too wide for d = 2: "we take the main term
-    and plug in d instead of K".
+    The paper says so, and prints β = 4 ln((4 + ln(t/2))/δ) for d = 2, where ln(1/δ) is within the
+    bracket and counts fourfold.
     """
     d = task.arms.shape[1]
     return Threshold(4.0 * d, float(d), np.array([2 * math.log(1 / delta) for delta in deltas]))
