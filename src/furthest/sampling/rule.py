@@ -8,6 +8,10 @@ A rule is a `start` and a `choose`:
 `choose` sees the question (`Task`), what is known (`Evidence`) and the stopping rule (`Stopping`),
 writes to its own state and to scratch only, and returns the arm to pull. With `compiled=False` it
 is any Python function; otherwise it is a kernel, found in compiled code by the type of the state.
+
+Options are keywords of `start`. Three of them are filled in: `tracking` with the strategy's word,
+`smoothness` with the problem's bound on the parameter, or None, and `truth` with the parameter
+itself, which only a simulation has.
 """
 
 from collections.abc import Callable
