@@ -23,7 +23,7 @@ from furthest.paper.outcomes import (
     mean_of,
     paired_ratio,
 )
-from furthest.paper.shapes import CLOSE, ratios, share
+from furthest.paper.shapes import CLOSE, percent, ratios, share
 from furthest.problem import Notion
 
 # A margin must be positive by one standard error to confirm, negative by two to refute.
@@ -32,7 +32,7 @@ CONFIRMS, REFUTES = 1.0, 2.0
 # "On par", "similar", "almost no impact". The widest use of the words beside printed numbers is 321
 # against 300 (table 8), which are 7 % apart, give or take 1 % for the runs behind them.
 PAR = 0.08
-ON_PAR = f"within {PAR:.0%}: the print says on par of 321 against 300"
+ON_PAR = f"within {percent(PAR)}: the print says on par of 321 against 300"
 
 # "Almost twice". The narrowest use of the words beside printed numbers is DKM against G-Static, 745
 # to 458 (table 5), 1.63 give or take 0.02.
@@ -636,7 +636,7 @@ CLAIMS: tuple[Claim, ...] = (
         "appendix, table 7",
         "LεBAI performs slightly worse than ε-TaS and Fixed (additive)",
         _slightly_worse_add,
-        f"worse, and by at most {SLIGHTLY:.0%}: the print has 6 and 7 %",
+        f"worse, and by at most {percent(SLIGHTLY)}: the print has 6 and 7 %",
     ),
     Claim(
         "sticky-tas",
@@ -664,14 +664,14 @@ CLAIMS: tuple[Claim, ...] = (
         "appendix, table 4",
         "The original stopping rules take 438 times as long (multiplicative)",
         _original("multiplicative", 438),
-        f"within {CLOSE:.0%}, as any printed number",
+        f"within {percent(CLOSE)}, as any printed number",
     ),
     Claim(
         "original-add",
         "section 3.3 and appendix, table 6",
         "The original stopping rules take 545 times as long (additive)",
         _original("additive", 545),
-        f"within {CLOSE:.0%}, as any printed number",
+        f"within {percent(CLOSE)}, as any printed number",
     ),
     *_both(
         "slightly-faster",

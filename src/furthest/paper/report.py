@@ -3,6 +3,7 @@
 import base64
 import html
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,16 @@ from furthest import __version__
 from furthest.paper.entries import ENTRIES, Entry
 from furthest.paper.remarks import MISPRINTS, REMARKS
 from furthest.paper.reproduction import Reproduction, Section
-from furthest.paper.shapes import CLOSE, TIGHT, Block, Item, Number, PictureBlock, TableBlock
+from furthest.paper.shapes import (
+    CLOSE,
+    TIGHT,
+    Block,
+    Item,
+    Number,
+    PictureBlock,
+    TableBlock,
+    percent,
+)
 from furthest.writing import write_text
 
 TITLE = "Choosing answers in ε-best-answer identification: the paper reproduced"
@@ -85,14 +95,14 @@ def summary(done: Reproduction) -> list[str]:
     lines = []
     if numbers:
         lines.append(
-            f"{_confirmed(numbers)} printed numbers confirmed: within {CLOSE:.0%} of the print or "
-            "three standard errors."
+            f"{_confirmed(numbers)} printed numbers confirmed: within {percent(CLOSE)} of the "
+            "print or three standard errors."
         )
         times = [number for number in numbers if number.is_time]
         tight = sum(number.is_within(TIGHT) for number in times)
         lines.append(
-            f"{tight} of the {len(times)} mean stopping times among them within {TIGHT:.0%} or "
-            "three standard errors."
+            f"{tight} of the {len(times)} mean stopping times among them within {percent(TIGHT)} "
+            "or three standard errors."
         )
     if done.verdicts:
         lines.append(f"{held} of {len(done.verdicts)} statements of the text confirmed.")
@@ -232,7 +242,7 @@ def webpage(done: Reproduction, figures: Path) -> str:
     escape = html.escape
     body = [f"<h1>{escape(TITLE)}</h1>"]
     body.append(f"<p>{escape(SOURCE)}, run again by <code>furthest reproduce</code>.</p>")
-    body.append("<ul>" + "".join(f"<li>{escape(line)}</li>" for line in summary(done)) + "</ul>")
+    body.append("<ul>" + "".join(f"<li>{_text(line)}</li>" for line in summary(done)) + "</ul>")
     links = [("claims", "statements")] if done.verdicts else []
     links += [(section.entry.name,) * 2 for section in done.sections] + [("misprints",) * 2]
     body.append(
@@ -256,6 +266,11 @@ def webpage(done: Reproduction, figures: Path) -> str:
         + "\n".join(body)
         + "\n</body></html>\n"
     )
+
+
+def _text(line: str) -> str:
+    """With what stands between backticks as code."""
+    return re.sub("`([^`]*)`", r"<code>\1</code>", html.escape(line))
 
 
 def _claims_html(done: Reproduction) -> str:

@@ -57,6 +57,11 @@ class Number:
         return abs(self.difference) <= share or abs(self.deviations) <= ERRORS
 
 
+def percent(share: float) -> str:
+    """In words: `5 %`."""
+    return f"{100 * share:g} %"
+
+
 Item = str | Number
 
 
