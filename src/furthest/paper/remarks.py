@@ -19,8 +19,9 @@ _ALLOCATION = (
     "0.3, and a₄ does not (docs/decisions/0018)."
 )
 _THIRD_ARM = (
-    " LεBAI's a₃ is 12 here, and 13 in print; with the multiplicative notion it is as printed. A "
-    "higher cap on the gains would mend the one and spoil the other."
+    " LεBAI's a₃ is 12 here, and 13 in print. With a ridge of 1 in what it samples by, as in the "
+    "same code, it is 13.1, and all its other pulls are as printed, too: it seems that the "
+    "experiments were run with one."
 )
 _RANDOM = (
     "A few hard draws, where two answers are nearly equal, take very long, which is why stars lie "
