@@ -134,17 +134,16 @@ def complexity(
     near_best = np.flatnonzero(problem.near_best(mu))
     deviation = _deviation(problem, noise)
     task, scale = problem.task, problem.unit / deviation
-    values = task.answers @ problem.whiten(mu) * scale
+    parameter, known = problem.whiten(mu) * scale, problem.smoothness
+    values = task.answers @ parameter
     greedy = int(values.argmax())
-
-    known = problem.smoothness
 
     def design(z: int, width: float, c: float = task.c, e: float = task.e * scale) -> Allocation:
         if known is not None:
             from furthest import bounded
 
             within = known._replace(bound=known.bound * scale**2)
-            return bounded.solve(task, within, problem.whiten(mu) * scale, z, c, e, width)
+            return bounded.solve(task, within, parameter, z, c, e, width)
         return solve(task.arms, task.answers, values, z, c, e, width)
 
     designs = {int(z): design(int(z), max(gap, COARSE)) for z in near_best}

@@ -86,7 +86,8 @@ class Average(NamedTuple):
         outcome = outcomes[self.cell]
         ours: Estimate = outcome.mean() if self.arm is None else outcome.pulls(self.arm)
         error = ours.error * math.sqrt(outcome.units / REPLICATIONS)
-        return Number(ours, self.printed, error * math.sqrt(SUBSAMPLES))
+        deviation = error * math.sqrt(SUBSAMPLES)
+        return Number(ours, self.printed, deviation, is_time=self.arm is None)
 
 
 @dataclass(frozen=True)
