@@ -19,8 +19,8 @@ import pytest
 from numba.core import caching
 
 import furthest
-from furthest.kernels import jit
-from furthest.kernels.jit import compiled_sources, source_digest
+from furthest.kernels import cache
+from furthest.kernels.cache import compiled_sources, source_digest
 
 PACKAGE = Path(furthest.__file__).parent
 
@@ -197,11 +197,11 @@ def cached(tmp_path, monkeypatch):
     Returns how often it was found in the cache.
     """
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(jit, "_warned", [])
+    monkeypatch.setattr(cache, "_warned", [])
 
     def call(*arguments):
         dispatcher = numba.njit(one_more)
-        dispatcher._cache = jit._PackageCache(one_more)
+        dispatcher._cache = cache.PackageCache(one_more)
         for argument in arguments:
             assert dispatcher(argument) == argument + 1
         return sum(dispatcher.stats.cache_hits.values())
@@ -221,7 +221,7 @@ DAMAGES = {
     "empty": lambda content: b"",
     "random": lambda content: np.random.default_rng(1).bytes(len(content)),
     "something else": lambda content: pickle.dumps((numba.__version__, {"garbage": 1})),
-    "unsealed": lambda content: content[jit.SEAL :],
+    "unsealed": lambda content: content[cache.SEAL :],
 }
 
 
@@ -248,7 +248,7 @@ def test_what_is_missing_is_compiled_again(cached, tmp_path, suffix):
 def test_a_flipped_bit_anywhere_is_noticed(cached, tmp_path, suffix):
     cached(1)
     path = stored(tmp_path, suffix)
-    files = jit._PackageCache(one_more)._cache_file
+    files = cache.PackageCache(one_more)._cache_file
     [key] = files._load_index()
     assert files.load(key) is not None
     content = path.read_bytes()
@@ -274,11 +274,11 @@ def test_code_for_other_types_is_never_taken(cached, tmp_path):
 
 def test_code_of_older_sources_is_never_taken(cached, monkeypatch):
     with monkeypatch.context() as before:
-        before.setattr(jit, "DIGEST", "an older one")
+        before.setattr(cache, "DIGEST", "an older one")
         cached(1)
-        old = jit._PackageCache(one_more)._cache_file
+        old = cache.PackageCache(one_more)._cache_file
         [key] = old._load_index()
-    new = jit._PackageCache(one_more)._cache_file
+    new = cache.PackageCache(one_more)._cache_file
     assert new.load(key) is None
     # The index is written, and then the process is killed.
     new._save_index({key: old._load_index()[key]})
@@ -298,7 +298,7 @@ def test_a_full_disk_is_told_of_once(cached, monkeypatch, tmp_path, room):
 
     with monkeypatch.context() as full:
         full.setattr(os, "replace", replace_while_there_is_room)
-        with pytest.warns(jit.CacheWarning) as told:
+        with pytest.warns(cache.CacheWarning) as told:
             assert [cached(1, 1.0), cached(1, 1.0)] == [0, 0]
     [warning] = told
     words = str(warning.message)
@@ -316,7 +316,7 @@ def test_a_folder_in_place_of_a_file_is_told_of(cached, tmp_path):
     path = stored(tmp_path, "nbc")
     path.unlink()
     path.mkdir()
-    with pytest.warns(jit.CacheWarning, match="directory"):
+    with pytest.warns(cache.CacheWarning, match="directory"):
         assert cached(1) == 0
 
 
@@ -332,15 +332,15 @@ def test_without_a_lock_it_works_all_the_same(cached, tmp_path):
 
 def test_without_any_place_it_is_compiled_in_memory(cached, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_LOCATOR_CLASSES", "IPythonCacheLocator")
-    with pytest.warns(jit.CacheWarning, match="unset NUMBA_CACHE_LOCATOR_CLASSES"):
-        assert isinstance(jit._cache_for(one_more), caching.NullCache)
+    with pytest.warns(cache.CacheWarning, match="unset NUMBA_CACHE_LOCATOR_CLASSES"):
+        assert isinstance(cache.cache_for(one_more), caching.NullCache)
 
 
 def test_without_sources_nothing_is_stored(cached, monkeypatch, tmp_path):
     """Nobody would notice that it is stale."""
-    monkeypatch.setattr(jit, "DIGEST", source_digest(tmp_path))
-    with pytest.warns(jit.CacheWarning, match="with its sources"):
-        assert isinstance(jit._cache_for(one_more), caching.NullCache)
+    monkeypatch.setattr(cache, "DIGEST", source_digest(tmp_path))
+    with pytest.warns(cache.CacheWarning, match="with its sources"):
+        assert isinstance(cache.cache_for(one_more), caching.NullCache)
 
 
 # `dot` is a kernel that is compiled soon.
@@ -476,7 +476,7 @@ def test_what_ends_up_in_machine_code_is_in_the_stamp():
     stamped = compiled_sources()
     for path in PACKAGE.rglob("*.py"):
         lines = path.read_text(encoding="utf-8").splitlines()
-        marks = ("@kernel", "@inlined", "@spliced", "@njit", "@overload")
+        marks = ("@kernel", "@inlined", "@njit", "@overload")
         assert path in stamped or not any(line.startswith(marks) for line in lines), path
     seen = 0
     for path in stamped:

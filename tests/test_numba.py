@@ -4,16 +4,18 @@ Each test names one of them, so that a new Numba that has changed it is recognis
 """
 
 import inspect
+import pickle
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 import pytest
-from numba.core import caching, cgutils, event, types
+from numba.core import caching, cgutils, codegen, compiler, event, typed_passes, types
+from numba.core.typing.typeof import Purpose
 from numba.extending import intrinsic
 
-from furthest.kernels import evidence, jit
+from furthest.kernels import cache, evidence, jit, merging, states
 from furthest.problem import Problem
 
 njit: Any = numba.njit  # its types do not know the private options
@@ -42,9 +44,9 @@ def compiled():
     return evidence.recompute
 
 
-@pytest.mark.parametrize("option", [*jit.OPTIONS, "forceinline", "inline"])
+@pytest.mark.parametrize("option", [*jit.OPTIONS, "forceinline"])
 def test_the_options_of_a_kernel(option):
-    value = {"forceinline": True, "inline": "always", **jit.OPTIONS}[option]
+    value = {"forceinline": True, **jit.OPTIONS}[option]
     try:
         assert numba.njit(**{option: value})(lambda x: x)(1) == 1
     except KeyError as error:
@@ -91,7 +93,7 @@ def test_the_cache_of_one_function(compiled):
     for part in ("_index_path", "_version", "_source_stamp"):
         has(own._cache_file, part)
     has(own._impl, "filename_base")
-    if own._cache_file._source_stamp != jit.DIGEST:
+    if own._cache_file._source_stamp != cache.DIGEST:
         pytest.fail(f"the stamp of a cached kernel is not the package's: {USED}")
 
 
@@ -100,7 +102,7 @@ def test_the_cache_is_asked_and_filled(tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     heard = []
 
-    class Listening(jit._PackageCache):
+    class Listening(cache.PackageCache):
         def _load_overload(self, sig, target_context):
             heard.append("load")
             return super()._load_overload(sig, target_context)
@@ -166,6 +168,102 @@ def twice_the_first(values, factor):
     return values[0] * factor
 
 
+def test_a_library_of_code():
+    """What `merging` overrides is what the compiler comes to."""
+    library = codegen.JITCodeLibrary
+    for part in ("finalize", "_optimize_final_module", "_get_module_for_linking"):
+        has(library, part)
+    has(library, "add_llvm_module", "ll_module")
+    has(library, "get_defined_functions")
+    has(compiler.CompilerBase, "compile_extra", "func")
+    has(compiler.CompilerBase, "define_pipelines")
+    has(compiler.DefaultPassBuilder, "define_nopython_pipeline", "state")
+    if "no_compile" not in compiler.Flags.options:
+        pytest.fail(f"there is no flag no_compile any more: {USED}")
+    has(typed_passes.NativeLowering, "run_pass", "state")
+
+
+def inner(values):
+    return values[0]
+
+
+def test_what_a_kernel_calls_has_no_machine_code():
+    part: Any = jit.kernel(inner)
+
+    def twice(values):
+        return 2.0 * part(values)
+
+    whole: Any = jit.kernel(twice)
+    assert whole(np.array([3.0])) == 6.0
+    [found] = whole.overloads.values()
+    if not isinstance(found.library, merging.Whole) or part.overloads:
+        pytest.fail(f"a callee is compiled as a whole: {USED}")
+    template, *_ = part.get_call_template((types.float64[::1],), {})
+    assert template.cases
+    assert not part.overloads
+    # Called from Python it is compiled after all.
+    assert part(np.array([3.0])) == 3.0
+    assert part.overloads
+
+
+class Held(NamedTuple):
+    values: Any
+    factor: float
+    switch: bool
+
+
+@states.by_reference
+class Holding(NamedTuple):
+    held: Held
+    matrix: Any
+    slanted: Any  # not in C order
+
+
+def test_a_state_is_passed_by_reference():
+    """Every field arrives, nested ones too; what is written to an array is seen outside."""
+    known = Holding(Held(np.array([1.0, 2.0]), 3.0, True), np.eye(2), np.eye(3)[::2].T)
+    kind = numba.typeof(known)
+    assert isinstance(kind, states.State)
+    assert isinstance(kind.of("held"), states.State)
+
+    @jit.kernel
+    def read(holding):
+        holding.matrix[0, 1] += 5.0
+        row = holding.matrix[1]
+        total = holding.slanted[2, 1] + row[1] + row.shape[0] + holding.matrix.size
+        return total * holding.held.factor + holding.held.values[1] * holding.held.switch
+
+    @jit.kernel
+    def through(holding):
+        return read(holding)
+
+    assert read(known) == (1.0 + 1.0 + 2 + 4) * 3.0 + 2.0
+    assert through(known._replace(held=known.held._replace(switch=False))) == 24.0
+    assert known.matrix[0, 1] == 10.0
+
+
+def test_two_states_of_equal_structure_are_two_types():
+    class Other(NamedTuple):
+        values: Any
+        factor: float
+        switch: bool
+
+    held = Held(np.ones(2), 3.0, True)
+    one, other = (Holding(part, np.eye(2), np.eye(2)) for part in (held, Other(*held)))
+    kinds = states._state(one, Purpose.argument), states._state(other, Purpose.argument)
+    assert kinds[0] != kinds[1]
+    assert kinds[0] == states._state(one, Purpose.argument)
+    assert pickle.loads(pickle.dumps(kinds[0])) == kinds[0]
+    assert cache.is_foreign(kinds)
+
+
+def test_a_field_that_cannot_be_unpacked_is_an_error():
+    read = jit.kernel(lambda holding: holding.matrix[0, 0])
+    held = Held(np.ones(2), 3.0, True)
+    with pytest.raises(TypeError, match="matrix of Holding is <object object at"):
+        read(Holding(held, object(), np.eye(2)))
+
+
 def test_the_types_of_a_named_tuple():
     """`instance_class` tells a rule of the package from a researcher's own."""
 
@@ -176,7 +274,7 @@ def test_the_types_of_a_named_tuple():
     assert isinstance(kind, types.BaseTuple)
     if getattr(kind, "instance_class", None) is not Mine:
         pytest.fail(f"the type of a NamedTuple has no instance_class any more: {USED}")
-    assert jit._is_foreign((kind,))
+    assert cache.is_foreign((kind,))
 
 
 def test_positions_are_members_of_an_enumeration():

@@ -14,9 +14,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from furthest.kernels.evidence import Clock, Evidence, design_arm, take_in
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Counts, Vector
 from furthest.kernels.schedules import is_random
+from furthest.kernels.states import by_reference
 from furthest.stopping.nomination import Progress, Stopping, nominate
 from furthest.task import Task
 from furthest.verbs import choose, judge, observe
@@ -30,6 +31,7 @@ class Milestones(NamedTuple):
     pulls: NDArray[np.int64]  # (levels, K)
 
 
+@by_reference
 class Run(NamedTuple):
     """Everything that one run changes."""
 
@@ -39,6 +41,7 @@ class Run(NamedTuple):
     milestones: Milestones
 
 
+@by_reference
 class Source(NamedTuple):
     """Where measurements come from: a simulation, or a log in its own order.
 
@@ -89,7 +92,7 @@ def decide(task: Task, run: Run, rng: Generator, proving: bool) -> int:
     return choose(run.rule, task, evidence, stopping)
 
 
-@inlined
+@kernel
 def note(
     evidence: Evidence, progress: Counts, milestones: Milestones, answer: int, reached: int
 ) -> None:

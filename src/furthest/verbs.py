@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numba.extending import overload
 
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import kernel, spliced
+from furthest.kernels.jit import PART, kernel
 from furthest.kernels.scales import FIRST_SCALE, SCALES
 from furthest.stopping.nomination import Nominee, Stopping
 from furthest.task import Task
@@ -78,13 +78,13 @@ def _width_of(state: type) -> Callable[..., float]:
     return own.width if own and own.width else _ellipsoid_width
 
 
-@overload(choose, inline="always", strict=False)
+@overload(choose, strict=False, jit_options=PART)
 def _choose_compiled(rule: Any, task: Any, evidence: Any, stopping: Any) -> Any:
     chosen = _rules[rule.instance_class].choose
     return lambda rule, task, evidence, stopping: chosen(rule, task, evidence, stopping)
 
 
-@overload(judge, inline="always", strict=False)
+@overload(judge, strict=False, jit_options=PART)
 def _judge_compiled(test: Any, task: Any, evidence: Any, nominee: Any, rule: Any) -> Any:
     chosen = _tests[test.instance_class].judge
 
@@ -96,24 +96,24 @@ def _judge_compiled(test: Any, task: Any, evidence: Any, nominee: Any, rule: Any
     return judge
 
 
-@overload(observe, inline="always", strict=False)
+@overload(observe, strict=False, jit_options=PART)
 def _observe_compiled(test: Any, task: Any, evidence: Any, arm: Any, reward: Any) -> Any:
     chosen = _tests[test.instance_class].observe or _ignore
     return lambda test, task, evidence, arm, reward: chosen(test, task, evidence, arm, reward)
 
 
-@overload(width, inline="always", strict=False)
+@overload(width, strict=False, jit_options=PART)
 def _width_compiled(stopping: Any, task: Any, rounds: Any) -> Any:
     chosen = _width_of(stopping.types[stopping.fields.index("test")].instance_class)
     return lambda stopping, task, rounds: chosen(stopping, task, rounds)
 
 
-@spliced
+@kernel
 def _ignore(test: Any, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
     """Nothing to take in."""
 
 
-@spliced
+@kernel
 def _ellipsoid_width(stopping: Stopping, task: Task, rounds: int) -> float:
     """For tests that have no width of their own."""
     levels = stopping.levels

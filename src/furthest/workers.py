@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from typing import Any, TypeVar
 
-from furthest.kernels import jit
+from furthest.kernels import cache
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ def _begin(parent: int) -> None:
     The parent says who it is: a worker that asks may already have another one. What cannot be
     stored on disk, it has told before.
     """
-    warnings.simplefilter("ignore", jit.CacheWarning)
+    warnings.simplefilter("ignore", cache.CacheWarning)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
 

@@ -9,7 +9,7 @@ closest alternatives).
 import math
 
 from furthest.kernels.evidence import Evidence
-from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.jit import inlined
 from furthest.kernels.linalg import Matrix, Vector
 from furthest.task import Task
 
@@ -23,7 +23,7 @@ def margin(task: Task, values: Vector, z: int, x: int) -> float:
     return values[z] - task.c * values[x] + task.e
 
 
-@kernel
+@inlined
 def contrast_norms(columns: Matrix, duals: Matrix, z: int, c: float, out: Vector) -> float:
     """out_x = ⟨columns_z − c·columns_x, duals_z − c·duals_x⟩ for every x; returns that of z alone.
 

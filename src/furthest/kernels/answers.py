@@ -22,7 +22,7 @@ def greedy_answer(values: Vector) -> int:
     return best
 
 
-@inlined
+@kernel
 def is_near_best(task: Task, values: Vector, z: int, top: float) -> bool:
     """Whether z is ε-best when the best value is `top`."""
     return values[z] - task.c * top + task.e >= 0.0

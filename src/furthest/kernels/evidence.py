@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import (
     Counts,
     Matrix,
@@ -28,6 +28,7 @@ from furthest.kernels.linalg import (
     solve_lower_many,
     solve_lower_transposed_many,
 )
+from furthest.kernels.states import by_reference
 from furthest.task import Task
 
 REFRESH = 256
@@ -43,6 +44,7 @@ class Clock(IntEnum):
     SINGULAR = 4  # 1 while V has no Cholesky factor: nothing can be proven
 
 
+@by_reference
 class Evidence(NamedTuple):
     """The state of knowledge after t measurements."""
 
@@ -92,7 +94,7 @@ def no_evidence(task: Task) -> Evidence:
     )
 
 
-@inlined
+@kernel
 def take_in(task: Task, evidence: Evidence, arm: int, reward: float) -> None:
     """Take in one measurement."""
     clock = evidence.clock
@@ -146,7 +148,7 @@ def design_arm(task: Task, evidence: Evidence) -> int:
     return -1
 
 
-@inlined
+@kernel
 def _update(task: Task, evidence: Evidence, arm: int, surprise: float) -> None:
     """Sherman–Morrison for V⁻¹ and for everything derived from it."""
     a = task.arms[arm]

@@ -13,7 +13,7 @@ import numpy as np
 from furthest.kernels.alternatives import contrast_norms, margin, nearest
 from furthest.kernels.answers import greedy_answer
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.jit import kernel
 from furthest.kernels.learners import Learner, learn, learner_weights
 from furthest.kernels.linalg import (
     Matrix,
@@ -53,7 +53,7 @@ def nature(task: Task) -> Nature:
     )
 
 
-@inlined
+@kernel
 def closest_alternative(
     player: Nature, task: Task, evidence: Evidence, answer: int, weights: Vector
 ) -> float:
@@ -134,7 +134,7 @@ def greedy_game(task: Task) -> GreedyGame:
     )
 
 
-@inlined
+@kernel
 def play(game: GreedyGame, task: Task, evidence: Evidence, widths: Vector) -> int:
     """One round: weights, closest alternative, gains; returns the arm most behind its target.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from furthest.kernels.alternatives import contrast_norms
 from furthest.kernels.evidence import Evidence
-from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Counts, Matrix, Vector, combine, fill, matvec
 from furthest.kernels.rivals import Mask
 from furthest.task import Task
@@ -76,7 +76,7 @@ def best_arm(worst: Vector, counts: Counts) -> int:
     return best
 
 
-@inlined
+@kernel
 def consider_difference(
     plan: GreedyDesign, task: Task, evidence: Evidence, z: int, x: int
 ) -> float:
@@ -89,7 +89,7 @@ def consider_difference(
     )
 
 
-@inlined
+@kernel
 def consider_differences(plan: GreedyDesign, task: Task, evidence: Evidence, active: Mask) -> None:
     """`worst` over all differences of active answers.
 
@@ -108,7 +108,7 @@ def consider_differences(plan: GreedyDesign, task: Task, evidence: Evidence, act
             least = _consider_row(plan, task, evidence, active, i, least)
 
 
-@inlined
+@kernel
 def _consider_row(
     plan: GreedyDesign, task: Task, evidence: Evidence, active: Mask, i: int, least: float
 ) -> float:
@@ -126,7 +126,7 @@ def _consider_row(
     return least
 
 
-@inlined
+@kernel
 def consider_arms(plan: GreedyDesign, task: Task, evidence: Evidence) -> None:
     """`worst` over all arms."""
     widths = evidence.widths
@@ -141,7 +141,7 @@ def consider_arms(plan: GreedyDesign, task: Task, evidence: Evidence) -> None:
             least = _consider_arm(plan, task, evidence, b)
 
 
-@inlined
+@kernel
 def _consider_arm(plan: GreedyDesign, task: Task, evidence: Evidence, arm: int) -> float:
     widths = evidence.widths
     matvec(evidence.inverse, task.arms[arm], plan.dual)

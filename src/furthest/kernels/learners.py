@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Vector
 
 # A mixability gap this small is zero: the learning rate ln K/Δ would overflow.
@@ -24,7 +24,7 @@ def adahedge(arms: int) -> Learner:
     return Learner(np.zeros(arms), np.zeros(1))
 
 
-@inlined
+@kernel
 def learner_weights(learner: Learner, out: Vector) -> None:
     """Weights ∝ exp(−ηL); while Δ = 0, uniform over the arms of least loss."""
     losses = learner.losses
@@ -45,7 +45,7 @@ def learner_weights(learner: Learner, out: Vector) -> None:
         out[a] *= inverse
 
 
-@inlined
+@kernel
 def learn(learner: Learner, weights: Vector, gains: Vector) -> None:
     """Take in the gains (losses are −gains) that the weights of this round met."""
     losses = learner.losses
@@ -59,7 +59,7 @@ def learn(learner: Learner, weights: Vector, gains: Vector) -> None:
         losses[a] = largest - (gains[a] - losses[a])
 
 
-@inlined
+@kernel
 def _mix_gain(learner: Learner, weights: Vector, gains: Vector, largest: float) -> float:
     """(1/η) ln Σ w e^{η·gain}, `largest` being the largest gain − loss; for η = ∞ it is that.
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import inlined, kernel
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -20,7 +20,7 @@ Counts = NDArray[np.int64]
 SINGULAR = 1e-13
 
 
-@kernel
+@inlined
 def dot(x: Vector, y: Vector) -> float:
     """⟨x, y⟩, as far as x goes."""
     total = 0.0
@@ -78,7 +78,7 @@ def highest(x: Vector) -> float:
     return result
 
 
-@kernel
+@inlined
 def matvec(matrix: Matrix, x: Vector, out: Vector) -> None:
     """out = matrix · x."""
     for i in range(matrix.shape[0]):
@@ -88,7 +88,7 @@ def matvec(matrix: Matrix, x: Vector, out: Vector) -> None:
         out[i] = total
 
 
-@kernel
+@inlined
 def combine(x: Vector, rows: Matrix, out: Vector) -> None:
     """out = Σ_i x_i rows[i], streaming along the rows."""
     for j in range(out.shape[0]):

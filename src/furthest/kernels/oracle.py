@@ -31,8 +31,9 @@ from furthest.kernels.design import (
     within,
     workspace_for,
 )
-from furthest.kernels.jit import Apart, inlined, kernel, spliced
+from furthest.kernels.jit import PART, Apart, kernel
 from furthest.kernels.linalg import Counts, Matrix, Vector
+from furthest.kernels.states import by_reference
 from furthest.task import Task
 
 _OPTIMUM = Apart(optimum)
@@ -59,6 +60,7 @@ class Tally(IntEnum):
     NEWTON_STEPS = 2
 
 
+@by_reference
 class Oracle(NamedTuple):
     """What is known about each answer from its last solve. Rows of unknown answers are unused."""
 
@@ -118,7 +120,7 @@ def _room_for(arms: int, answers: int, dimension: int, stack: tuple[int, ...]) -
     )
 
 
-@inlined
+@kernel
 def one_of(oracles: Oracle, number: int) -> Oracle:
     """One of several, as a view."""
     return Oracle(
@@ -180,7 +182,7 @@ def _bracket(
     return lower, max(lower, 1.0 / share)
 
 
-@spliced
+@kernel
 def _recall(oracle: Oracle, task: Task, values: Vector, z: int) -> None:
     """The bracket of value(z) in this round, from the last solve if there was one."""
     oracle.lower[z], oracle.upper[z] = 0.0, math.inf
@@ -190,7 +192,7 @@ def _recall(oracle: Oracle, task: Task, values: Vector, z: int) -> None:
         )
 
 
-@spliced
+@kernel
 def _refine(oracle: Oracle, task: Task, values: Vector, z: int, goal: Goal) -> None:
     """Solve answer z to the goal, and cache its certificate."""
     point, index = oracle.work.everything.point, oracle.work.answer
@@ -308,7 +310,7 @@ def furthest_design(oracle: Oracle, task: Task, values: Vector, gap: float) -> i
     return z
 
 
-@spliced
+@kernel
 def furthest_answer(oracle: Oracle, task: Task, values: Vector) -> int:
     """z_F(μ) for values = answers·μ."""
     return furthest_design(oracle, task, values, math.inf)
@@ -331,7 +333,7 @@ def exact_furthest(held: Any, task: Task, values: Vector) -> int:
     return -1 if isinstance(held, NoOracle) else furthest_answer(held, task, values)
 
 
-@overload(exact_furthest, inline="always")
+@overload(exact_furthest, jit_options=PART)
 def _exact_furthest_compiled(held: Any, task: Any, values: Any) -> Any:
     if held.instance_class is NoOracle:
 

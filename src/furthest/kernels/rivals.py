@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from furthest.kernels.alternatives import SAME, contrast_norms
 from furthest.kernels.answers import TIE
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.task import Task
 
 Mask = NDArray[np.bool_]
 
 
-@inlined
+@kernel
 def rival(task: Task, evidence: Evidence, z: int, width: float) -> tuple[int, float]:
     """(x, gap): the answer that may still beat z by most, and by how much.
 
@@ -37,7 +37,7 @@ def rival(task: Task, evidence: Evidence, z: int, width: float) -> tuple[int, fl
     return where, gap
 
 
-@inlined
+@kernel
 def eliminate(task: Task, evidence: Evidence, width: float, active: Mask) -> int:
     """Mark the answers that no other one beats for certain; returns how many there are.
 

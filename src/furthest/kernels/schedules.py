@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from furthest.codes import Grid, Mode
-from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Counts
 
 # Relative rounding error of a grid round.
@@ -41,13 +41,13 @@ def schedule(mode: int, grid: int, start: int, ratio: float) -> Schedule:
     return Schedule(mode, grid, start, ratio, np.zeros(len(Place), np.int64))
 
 
-@inlined
+@kernel
 def is_random(rule: Schedule) -> bool:
     """Whether `on_grid` needs luck."""
     return rule.mode != Mode.EVERY and rule.grid == Grid.BERNOULLI
 
 
-@inlined
+@kernel
 def on_grid(rule: Schedule, this_round: int, luck: float) -> bool:
     """Whether this round is on the grid; moves the grid on. The first call always is.
 

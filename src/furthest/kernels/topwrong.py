@@ -19,7 +19,7 @@ import numpy as np
 
 from furthest.kernels.alternatives import SAME
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import Apart, inlined, kernel, spliced
+from furthest.kernels.jit import Apart, kernel
 from furthest.kernels.linalg import (
     Counts,
     Matrix,
@@ -37,6 +37,7 @@ from furthest.kernels.normal_gamma import (
     log_one_sided_student,
 )
 from furthest.kernels.scales import volumes
+from furthest.kernels.states import by_reference
 from furthest.task import Task
 
 # How fast the drift is pulled back to 0. At 0 never; measured times are flat from .7 to 1.5.
@@ -104,6 +105,7 @@ class Scales(NamedTuple):
     ellipsoids: tuple[float, ...] = (4.0, 100.0)  # κ_j/d: prior precisions of the ellipsoids
 
 
+@by_reference
 class TopWrong(NamedTuple):
     """The e-processes of all contrasts at once, and what the test at each level requires.
 
@@ -188,7 +190,7 @@ def _required(deltas: Sequence[float], bystanders: int, masses: Masses, ellipsoi
     return np.array([radius, logs - math.log(first), logs + prices[0], logs + prices[1], logs])
 
 
-@inlined
+@kernel
 def observe(state: TopWrong, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
     """Take in the measurement that `evidence` has just recorded: O(d²).
 
@@ -221,7 +223,7 @@ def _fold_design(state: TopWrong, evidence: Evidence, rounds: float) -> None:
             state.drift[i, i] = -rounds
 
 
-@inlined
+@kernel
 def _fold(state: TopWrong, a: Vector, inverse: Matrix, rounds: float, reward: float) -> None:
     """Fold in one later measurement."""
     lever, g = state.vectors[Scratch.DUAL], state.vectors[Scratch.BENT]
@@ -240,14 +242,14 @@ def _fold(state: TopWrong, a: Vector, inverse: Matrix, rounds: float, reward: fl
         drift[i, i] -= 1.0
 
 
-@spliced
+@kernel
 def met(state: TopWrong, task: Task, evidence: Evidence, z: int, level: int) -> bool:
     """Whether the test accepts answer z at this confidence level."""
     arguments = (state, case(task, evidence), evidence.estimate, evidence.matrix, z, level)
     return _accepts_at(state.registers[Register.TESTER], arguments)
 
 
-@spliced
+@kernel
 def case(task: Task, evidence: Evidence) -> Case:
     """The part of task and evidence that the test looks at."""
     return Case(

@@ -3,14 +3,14 @@
 import math
 
 from furthest.codes import Tracking
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Counts, Vector
 
 # Differences below this are rounding: the lower index wins, on every machine.
 TIE = 1e-9
 
 
-@inlined
+@kernel
 def most_behind(counts: Counts, target: Vector, scale: float) -> int:
     """argmin over arms of N_a − scale·target_a."""
     best, where = math.inf, 0
@@ -21,7 +21,7 @@ def most_behind(counts: Counts, target: Vector, scale: float) -> int:
     return where
 
 
-@inlined
+@kernel
 def track(
     mode: int, counts: Counts, cumulative: Vector, weights: Vector, this_round: int, initial: int
 ) -> int:
@@ -34,7 +34,7 @@ def track(
     return most_behind(counts, weights, float(this_round - initial))
 
 
-@inlined
+@kernel
 def catch_up(counts: Counts, cumulative: Vector, rounds: int) -> bool:
     """Let the arms that fall behind √t − K/2 share this round; whether there are any.
 
@@ -53,7 +53,7 @@ def catch_up(counts: Counts, cumulative: Vector, rounds: int) -> bool:
     return behind > 0
 
 
-@inlined
+@kernel
 def explore(weights: Vector, share: float, out: Vector) -> None:
     """Forced exploration: out = share/K + (1 − share)·w."""
     arms = weights.shape[0]

@@ -9,7 +9,7 @@ answer of the stopping rule must be greedy: both would share the memo of the fur
 from typing import NamedTuple
 
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.sampling import lebai
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
@@ -29,7 +29,7 @@ def start(task: Task, *, scale: float, power: float) -> Decreasing:
     return Decreasing(lebai.start(task), float(scale), float(power))
 
 
-@inlined
+@kernel
 def choose(rule: Decreasing, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """One round of LεBAI's game about the question with ε_t."""
     eps = rule.scale * (evidence.clock[Clock.ROUNDS] + 1.0) ** -rule.power

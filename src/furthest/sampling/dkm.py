@@ -10,7 +10,7 @@ import numpy as np
 
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.game import GreedyGame, greedy_game, play
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Vector
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
@@ -29,7 +29,7 @@ def start(task: Task) -> Dkm:
     return Dkm(greedy_game(task), np.zeros(task.arms.shape[0]))
 
 
-@inlined
+@kernel
 def choose(rule: Dkm, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """One round of the game, with slack 2 ln t / N_a; an arm without a pull counts as with one."""
     for a in range(rule.widths.shape[0]):

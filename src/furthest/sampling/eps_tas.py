@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from furthest.errors import StrategyError
 from furthest.kernels.alternatives import SAME
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Matrix, Vector
 from furthest.kernels.oracle import Oracle, furthest_design, oracle_for
 from furthest.kernels.tracking import catch_up, most_behind
@@ -58,7 +58,7 @@ def _nearness(task: Task, allocations: Matrix) -> NDArray[np.float64]:
     return result
 
 
-@inlined
+@kernel
 def choose(rule: EpsTas, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """C-tracking of w_F(μ_t); arms that fall behind √t − K/2 are explored first."""
     cumulative = rule.cumulative

@@ -7,7 +7,7 @@ import numpy as np
 
 from furthest.errors import StrategyError
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Vector
 from furthest.kernels.oracle import furthest_design, oracle_for
 from furthest.kernels.tracking import most_behind
@@ -53,7 +53,7 @@ def _optimal_weights(task: Task, truth: Vector | None) -> Vector:
     return weights
 
 
-@inlined
+@kernel
 def choose(rule: Fixed, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """argmin over arms of N_a − t·w_a."""
     return most_behind(evidence.counts, rule.weights, float(evidence.clock[Clock.ROUNDS]))

@@ -24,7 +24,7 @@ from furthest.errors import pick
 from furthest.kernels.alternatives import SAME, contrast_norms, margin
 from furthest.kernels.answers import greedy_answer, instantaneous_furthest
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import (
     Counts,
     Matrix,
@@ -87,7 +87,7 @@ def start(task: Task, *, z_oracle: str = "instantaneous-furthest") -> Fws:
     )
 
 
-@inlined
+@kernel
 def choose(rule: Fws, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """Uniform exploration or a Frank–Wolfe step; then the arm of largest W_a/N_a."""
     step, cumulative = rule.step, rule.cumulative
@@ -116,7 +116,7 @@ def _most_behind_in_proportion(counts: Counts, target: Vector) -> int:
     return best
 
 
-@inlined
+@kernel
 def _frank_wolfe(rule: Fws, task: Task, evidence: Evidence, this_round: int) -> bool:
     """Leave z_t in rule.step. False where there is no objective, as when no answer is ε-best."""
     if rule.z_oracle == Candidate.INSTANTANEOUS:
@@ -142,7 +142,7 @@ def _frank_wolfe(rule: Fws, task: Task, evidence: Evidence, this_round: int) -> 
     return _equilibrium(rule.game, rows, arms, rule.labels, rule.step)
 
 
-@inlined
+@kernel
 def _distances(rule: Fws, task: Task, evidence: Evidence, answer: int) -> float:
     """Squared distance of every half-space in the metric V_W/σ², and the least of them.
 
@@ -166,7 +166,7 @@ def _distances(rule: Fws, task: Task, evidence: Evidence, answer: int) -> float:
     return lowest
 
 
-@inlined
+@kernel
 def _gradient(rule: Fws, task: Task, evidence: Evidence, answer: int, x: int, out: Vector) -> None:
     """out_a = 2 ∂f_x/∂w_a = ⟨μ − λ, a⟩²/σ², λ the closest point of the half-space x in V_W."""
     direction = rule.direction

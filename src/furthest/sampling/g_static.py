@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.greedy_design import GreedyDesign, best_arm, consider_arms, greedy_design
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
 from furthest.task import Task
@@ -25,7 +25,7 @@ def start(task: Task) -> GStatic:
     return GStatic(greedy_design(task))
 
 
-@inlined
+@kernel
 def choose(rule: GStatic, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """argmin over arms a of max over arms b of ‖b‖²_{(V + aaᵀ)⁻¹}."""
     consider_arms(rule.plan, task, evidence)

@@ -14,7 +14,7 @@ import numpy as np
 
 from furthest.errors import StrategyError
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Counts, Matrix, Vector, cholesky
 from furthest.kernels.oracle import Oracle, furthest_design, oracle_for
 from furthest.kernels.tracking import most_behind
@@ -64,7 +64,7 @@ def start(task: Task, *, ratio: float = 0.2, gap: float = 1e-3) -> LazyTas:
     )
 
 
-@inlined
+@kernel
 def choose(rule: LazyTas, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """A spanning arm where exploration is due, else the arm most behind its target.
 

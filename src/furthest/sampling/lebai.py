@@ -17,7 +17,7 @@ from furthest.errors import StrategyError, pick
 from furthest.kernels.answers import greedy_answer, instantaneous_furthest
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.game import Nature, closest_alternative, nature, optimistic_gains
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.kernels.learners import Learner, adahedge, learn, learner_weights
 from furthest.kernels.linalg import Vector
 from furthest.kernels.oracle import NoOracle, Oracle, exact_furthest, oracle_for
@@ -113,7 +113,7 @@ def _theory_bonus(arms: int) -> Vector:
     )
 
 
-@inlined
+@kernel
 def choose(rule: Lebai, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """One round of the game; returns the arm that is most behind its target."""
     this_round = evidence.clock[Clock.ROUNDS] + 1
@@ -155,7 +155,7 @@ def choose(rule: Lebai, task: Task, evidence: Evidence, stopping: Stopping) -> i
     )
 
 
-@inlined
+@kernel
 def _interpolate(table: Vector, position: float) -> float:
     """The table between its entries."""
     below = min(int(position), table.shape[0] - 2)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.game import GreedyGame, greedy_game, play
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
 from furthest.task import Task
@@ -25,7 +25,7 @@ def start(task: Task) -> Lingame:
     return Lingame(greedy_game(task))
 
 
-@inlined
+@kernel
 def choose(rule: Lingame, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """One round of the game, with slack 2 ln t · ‖a‖²_{V⁻¹}."""
     return play(rule.game, task, evidence, evidence.widths)

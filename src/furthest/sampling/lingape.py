@@ -17,7 +17,7 @@ from furthest.kernels.greedy_design import (
     consider_difference,
     greedy_design,
 )
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import fill
 from furthest.kernels.rivals import rival
 from furthest.sampling.rule import Rule
@@ -37,7 +37,7 @@ def start(task: Task) -> Lingape:
     return Lingape(greedy_design(task))
 
 
-@inlined
+@kernel
 def choose(rule: Lingape, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """argmin over arms of ‖z − x‖_{(V + aaᵀ)⁻¹}, z greedy and x its rival."""
     rounds = evidence.clock[Clock.ROUNDS]

@@ -27,7 +27,7 @@ from furthest.kernels.ellipsoid import (
 )
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.game import RIDGE, Nature, closest_alternative, nature
-from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Matrix, Vector, combine, fill, weighted_information
 from furthest.kernels.tracking import catch_up, most_behind
 from furthest.sampling.rule import Rule
@@ -63,7 +63,7 @@ def start(task: Task, *, smoothness: Smoothness | None = None) -> SpectralTas:
     )
 
 
-@inlined
+@kernel
 def choose(rule: SpectralTas, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """One step of ascent; arms that fall behind √t − K/2 are explored first."""
     if not catch_up(evidence.counts, rule.cumulative, evidence.clock[Clock.ROUNDS]):
@@ -91,7 +91,7 @@ def ascend(totals: Vector, squares: float, out: Vector) -> None:
         out[a] /= total
 
 
-@inlined
+@kernel
 def to_closest(rule: SpectralTas, task: Task, evidence: Evidence, answer: int) -> None:
     """μ_t − λ into `within.step`, for the closest alternative λ at V_w; 0 where there is none.
 

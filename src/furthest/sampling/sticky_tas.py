@@ -19,7 +19,7 @@ import numpy as np
 from furthest.errors import StrategyError
 from furthest.kernels.answers import greedy_answer, is_near_best
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import (
     Counts,
     Matrix,
@@ -92,7 +92,7 @@ def _directions(count: int, d: int) -> Matrix:
     return np.ascontiguousarray(np.vstack([np.zeros((1, d)), axes, more])[:count])
 
 
-@inlined
+@kernel
 def choose(rule: StickyTas, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """C-tracking of the first answer's proportions; arms behind √t − K/2 are explored first."""
     if not catch_up(evidence.counts, rule.cumulative, evidence.clock[Clock.ROUNDS]):
@@ -100,7 +100,7 @@ def choose(rule: StickyTas, task: Task, evidence: Evidence, stopping: Stopping) 
     return most_behind(evidence.counts, rule.cumulative, 1.0)
 
 
-@inlined
+@kernel
 def _follow_first_answer(rule: StickyTas, task: Task, evidence: Evidence) -> None:
     """Add the optimal proportions of the first answer to the target."""
     arms = rule.cumulative.shape[0]
@@ -112,7 +112,7 @@ def _follow_first_answer(rule: StickyTas, task: Task, evidence: Evidence) -> Non
         rule.cumulative[a] += oracle.weights[answer, a] if solved else 1.0 / arms
 
 
-@inlined
+@kernel
 def _first_answer(rule: StickyTas, task: Task, evidence: Evidence) -> int:
     """The first, in the fixed order, of the points' furthest answers; −1 without a region.
 
@@ -143,7 +143,7 @@ def _first_answer(rule: StickyTas, task: Task, evidence: Evidence) -> int:
     return first
 
 
-@inlined
+@kernel
 def _may_improve(task: Task, values: Vector, rank: Counts, limit: int) -> bool:
     """Whether some answer before the limit is ε-best at these values, or greedy."""
     greedy = greedy_answer(values)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
 from furthest.task import Task
@@ -20,7 +20,7 @@ def start(task: Task) -> Uniform:
     return Uniform(task.arms.shape[0])
 
 
-@inlined
+@kernel
 def choose(rule: Uniform, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """Round robin."""
     return int(evidence.clock[Clock.ROUNDS] % rule.arms)

@@ -21,7 +21,7 @@ from furthest.kernels.greedy_design import (
     consider_differences,
     greedy_design,
 )
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Counts, Vector, fill
 from furthest.kernels.rivals import Mask, eliminate
 from furthest.sampling.rule import Rule
@@ -60,7 +60,7 @@ def start(task: Task, *, alpha: float = 0.1) -> XYAdaptive:
     )
 
 
-@inlined
+@kernel
 def choose(rule: XYAdaptive, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """argmin over arms of max over pairs of active answers of ‖z − x‖²_{(V + aaᵀ)⁻¹}."""
     progress = rule.phase[Phase.SPREAD] / evidence.clock[Clock.ROUNDS]
@@ -73,7 +73,7 @@ def choose(rule: XYAdaptive, task: Task, evidence: Evidence, stopping: Stopping)
     return arm
 
 
-@inlined
+@kernel
 def _next_phase(rule: XYAdaptive, task: Task, evidence: Evidence, stopping: Stopping) -> None:
     """Renew the active answers; where only one is left, the test `elimination` accepts it.
 

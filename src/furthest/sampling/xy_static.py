@@ -18,7 +18,7 @@ from furthest.kernels.greedy_design import (
     consider_differences,
     greedy_design,
 )
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.kernels.rivals import Mask
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
@@ -37,7 +37,7 @@ def start(task: Task) -> XYStatic:
     return XYStatic(greedy_design(task), np.ones(task.answers.shape[0], np.bool_))
 
 
-@inlined
+@kernel
 def choose(rule: XYStatic, task: Task, evidence: Evidence, stopping: Stopping) -> int:
     """argmin over arms of max over pairs of answers of ‖z − x‖²_{(V + aaᵀ)⁻¹}."""
     consider_differences(rule.plan, task, evidence, rule.active)

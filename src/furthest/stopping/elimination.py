@@ -7,7 +7,7 @@ by the threshold as a width; this test looks at what is left.
 from typing import Any, NamedTuple
 
 from furthest.kernels.evidence import Evidence
-from furthest.kernels.jit import spliced
+from furthest.kernels.jit import kernel
 from furthest.stopping.glr import excludes
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import Score
@@ -21,7 +21,7 @@ class Elimination(NamedTuple):
     threshold: Threshold
 
 
-@spliced
+@kernel
 def judge(
     test: Elimination, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
 ) -> tuple[int, int]:

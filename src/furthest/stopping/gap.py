@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import spliced
+from furthest.kernels.jit import kernel
 from furthest.kernels.rivals import rival
 from furthest.stopping.contrasts import contrasts, is_singular
 from furthest.stopping.glr import excludes
@@ -25,7 +25,7 @@ class Gap(NamedTuple):
     threshold: Threshold
 
 
-@spliced
+@kernel
 def judge(
     test: Gap, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
 ) -> tuple[int, int]:

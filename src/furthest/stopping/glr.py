@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from furthest.axes import PAPER
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import spliced
+from furthest.kernels.jit import kernel
 from furthest.stopping import mixture
 from furthest.stopping.contrasts import clearest_defeat, signed_distance
 from furthest.stopping.nomination import Nominee
@@ -28,7 +28,7 @@ class Glr(NamedTuple):
     threshold: Threshold
 
 
-@spliced
+@kernel
 def judge(
     test: Glr, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
 ) -> tuple[int, int]:

@@ -15,7 +15,7 @@ import numpy as np
 from furthest.kernels import normal_gamma
 from furthest.kernels.alternatives import SAME, contrast_norms, margin
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import inlined, kernel, spliced
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Matrix, Vector
 from furthest.kernels.normal_gamma import (
     Prior,
@@ -65,7 +65,7 @@ def start_student(task: Task, deltas: Sequence[float]) -> Mixture:
     return start(task, deltas, Shapes())
 
 
-@spliced
+@kernel
 def judge(
     test: Mixture, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
 ) -> tuple[int, int]:
@@ -73,7 +73,7 @@ def judge(
     return nominee.answer, levels_reached(test, task, evidence, nominee)
 
 
-@inlined
+@kernel
 def levels_reached(test: Mixture, task: Task, evidence: Evidence, nominee: Nominee) -> int:
     """How many levels; most rounds need no more than a bound on the e-value."""
     reached = nominee.reached

@@ -10,10 +10,11 @@ from furthest.codes import Candidate, Mode
 from furthest.kernels.alternatives import statistic
 from furthest.kernels.answers import greedy_answer, instantaneous_furthest, is_near_best
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Counts, Vector
 from furthest.kernels.oracle import NoOracle, Oracle, exact_furthest
 from furthest.kernels.schedules import Schedule, on_grid
+from furthest.kernels.states import by_reference
 from furthest.task import Task
 
 
@@ -25,6 +26,7 @@ class Progress(IntEnum):
     NEXT = 2  # the arm to pull next; −1 once all levels are reached
 
 
+@by_reference
 class Stopping(NamedTuple):
     """All that decides when to stop and with which answer."""
 
@@ -49,7 +51,7 @@ def no_progress(task: Task) -> Counts:
     return np.array([-1, 0, task.initial[0]], np.int64)
 
 
-@inlined
+@kernel
 def nominate(
     task: Task,
     evidence: Evidence,
@@ -75,7 +77,7 @@ def nominate(
     return Nominee(answer, glr, reached)
 
 
-@inlined
+@kernel
 def _candidate(task: Task, evidence: Evidence, candidate: int, oracle: Any) -> tuple[int, float]:
     """The candidate answer and its GLR statistic."""
     if candidate == Candidate.INSTANTANEOUS:
@@ -88,7 +90,7 @@ def _candidate(task: Task, evidence: Evidence, candidate: int, oracle: Any) -> t
     return answer, glr
 
 
-@inlined
+@kernel
 def _is_outdated(task: Task, evidence: Evidence, answer: int) -> bool:
     """Whether the candidate is no longer ε-best for the estimate."""
     if answer < 0:

@@ -23,7 +23,7 @@ from furthest.kernels.ellipsoid import (
     take_metric,
 )
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import inlined, kernel, spliced
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import (
     Counts,
     Matrix,
@@ -118,7 +118,7 @@ def statistic_within(
     return found
 
 
-@inlined
+@kernel
 def levels_above(threshold: Threshold, rounds: int, reached: int, found: float) -> int:
     """How many levels the statistic has reached."""
     while reached < threshold.offsets.shape[0] and found > required(threshold, rounds, reached):
@@ -126,7 +126,7 @@ def levels_above(threshold: Threshold, rounds: int, reached: int, found: float) 
     return reached
 
 
-@spliced
+@kernel
 def judge(
     test: Smooth, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
 ) -> tuple[int, int]:
@@ -257,7 +257,7 @@ def log_e_value_at(test: SmoothMixture, evidence: Evidence, z: int) -> float:
     return _log_average(test.terms, test.mixture.logdets)
 
 
-@spliced
+@kernel
 def judge_mixture(
     test: SmoothMixture, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
 ) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from furthest.axes import PAPER
-from furthest.kernels.jit import inlined
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Vector
 from furthest.stopping.nomination import Stopping
 from furthest.stopping.test import Guarantee, StoppingTest
@@ -41,7 +41,7 @@ class Choice(NamedTuple):
     about: About
 
 
-@inlined
+@kernel
 def required(rule: Threshold, rounds: int, level: int) -> float:
     """What the statistic must exceed after `rounds` measurements.
 
@@ -51,7 +51,7 @@ def required(rule: Threshold, rounds: int, level: int) -> float:
     return rule.slope * math.log(4.0 + math.log(per_arm)) + rule.offsets[level]
 
 
-@inlined
+@kernel
 def threshold_width(stopping: Stopping, task: Task, rounds: int) -> float:
     """The threshold of the smallest δ, of a test whose state has one."""
     rule: Threshold = stopping.test.threshold

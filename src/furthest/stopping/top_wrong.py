@@ -13,7 +13,7 @@ import numpy as np
 
 from furthest.errors import StrategyError
 from furthest.kernels.evidence import Clock, Evidence
-from furthest.kernels.jit import spliced
+from furthest.kernels.jit import kernel
 from furthest.kernels.normal_gamma import Prior, Shapes, log_normaliser
 from furthest.kernels.topwrong import (
     Ellipsoid,
@@ -112,7 +112,7 @@ def start_student(task: Task, deltas: Sequence[float], **options: Any) -> TopWro
     return top_wrong(task, deltas, *check(**options))
 
 
-@spliced
+@kernel
 def judge(
     test: TopWrong, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
 ) -> tuple[int, int]:

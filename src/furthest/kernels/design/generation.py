@@ -18,7 +18,7 @@ from furthest.kernels.design.goal import Goal, is_reached, within
 from furthest.kernels.design.interior import Interior, Row
 from furthest.kernels.design.steps import optimise
 from furthest.kernels.design.workspace import Workspace
-from furthest.kernels.jit import kernel, spliced
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import (
     Counts,
     Matrix,
@@ -147,7 +147,7 @@ def _best_score(score: Vector, chosen: Counts, count: int) -> float:
     return best
 
 
-@spliced
+@kernel
 def _begin(work: Workspace, k_all: int, n_all: int, warm: bool) -> int:
     """Weights and multipliers to begin with, priced; and the first selection of arms, its size."""
     full, arms = work.everything, work.arms
@@ -167,7 +167,7 @@ def _begin(work: Workspace, k_all: int, n_all: int, warm: bool) -> int:
     return _select(point[Row.PRIMAL, :k_all], 0.0, support, arms, work.has_arm, k)
 
 
-@spliced
+@kernel
 def _solve_selection(
     work: Workspace, k_all: int, n_all: int, k: int, n: int, goal: Goal
 ) -> tuple[float, float, int]:
@@ -192,7 +192,7 @@ def _solve_selection(
     return lower, upper, steps
 
 
-@spliced
+@kernel
 def generate(work: Workspace, k_all: int, n_all: int, goal: Goal) -> int:
     """Solve the problem in work.everything to `goal`, into BEST and BEST_AT; number of steps."""
     arms, alternatives = work.arms, work.alternatives

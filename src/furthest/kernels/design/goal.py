@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from furthest.kernels.jit import spliced
+from furthest.kernels.jit import kernel
 
 
 class Goal(NamedTuple):
@@ -20,19 +20,19 @@ class Goal(NamedTuple):
     warm: bool  # begin at the centred iterate of an earlier solve
 
 
-@spliced
+@kernel
 def within(gap: float, warm: bool) -> Goal:
     """Only the gap matters."""
     return Goal(0.0, gap, -math.inf, math.inf, warm)
 
 
-@spliced
+@kernel
 def in_units(goal: Goal, unit: float) -> Goal:
     """The same question about a problem whose value is 1/unit times as large."""
     return Goal(goal.gap, goal.floor, goal.above / unit, goal.below / unit, goal.warm)
 
 
-@spliced
+@kernel
 def is_reached(goal: Goal, lower: float, upper: float) -> bool:
     """Whether the bracket answers the question."""
     width = upper - lower

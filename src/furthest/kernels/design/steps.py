@@ -18,7 +18,7 @@ from furthest.kernels.design.geometry import (
 from furthest.kernels.design.goal import Goal, in_units, is_reached
 from furthest.kernels.design.interior import Interior, Row
 from furthest.kernels.design.newton import factor_newton, find_direction
-from furthest.kernels.jit import kernel, spliced
+from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Matrix, fill, highest, lowest, scaled_copy
 
 
@@ -91,7 +91,7 @@ def _move(point: Matrix, size: int, primal: float, dual: float) -> None:
         point[Row.DUAL, i] = point[Row.OLD_DUAL, i] + dual * point[Row.STEP_DUAL, i]
 
 
-@spliced
+@kernel
 def _prepare_step(p: Interior, k: int, n: int, safe: bool) -> tuple[float, float]:
     """A Newton direction, how far to go along it, and the iterate remembered."""
     point, size = p.point, k + n
@@ -113,7 +113,7 @@ def _prepare_step(p: Interior, k: int, n: int, safe: bool) -> tuple[float, float
     return _lengths(point, size, way)
 
 
-@spliced
+@kernel
 def _iterate(
     p: Interior, k: int, n: int, goal: Goal, safe: bool, limit: int
 ) -> tuple[float, float, int]:

@@ -7,8 +7,10 @@ import numpy as np
 from furthest.kernels.design import settings
 from furthest.kernels.design.interior import Interior, interior_for
 from furthest.kernels.linalg import Counts
+from furthest.kernels.states import by_reference
 
 
+@by_reference
 class Workspace(NamedTuple):
     """Everything that `best_design` writes to besides its outputs."""
 

@@ -1,0 +1,154 @@
+"""Kernels are compiled in parts, and turned into machine code as a whole.
+
+Numba optimises every function and generates its machine code, then does the same again in every
+function that calls it. With ten levels of small kernels most of the work is thrown away. Here a
+kernel that another one calls is translated into LLVM's intermediate code and left at that: a
+`Part`. Only what Python calls becomes a `Whole`: all parts below it are linked together, optimised
+once and turned into machine code once.
+
+These are two libraries of code in the place of Numba's one, and two compilers that differ from
+Numba's in their last step alone.
+"""
+
+import gc
+from typing import Any, ClassVar
+
+import llvmlite.binding as llvm
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.typed_passes import NativeLowering
+
+
+class Part(JITCodeLibrary):
+    """Intermediate code of one function, to be merged into others."""
+
+    def add_llvm_module(self, ll_module: Any) -> None:
+        """Take it as it is: it is optimised where it ends up."""
+        self._final_module.link_in(ll_module)
+
+    def finalize(self) -> None:
+        """There is nothing more to do."""
+        self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        """The code, so that several may contain it and it vanishes where it is merged."""
+        if self._shared_module is None:
+            for function in self._final_module.functions:
+                if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                    function.linkage = "linkonce_odr"
+            self._shared_module = self._final_module
+        return self._shared_module
+
+    def below(self) -> list[Any]:
+        """All libraries that it needs, each once, and itself."""
+        found = {id(self): self}
+        for library in self._linking_libraries:
+            if id(library) not in found:
+                more = library.below() if isinstance(library, Part) else [library]
+                found |= {id(needed): needed for needed in more}
+        return list(found.values())
+
+
+class Whole(JITCodeLibrary):
+    """Machine code of a function that Python calls, with all that it calls in turn."""
+
+    def finalize(self) -> None:
+        """Link, optimise, generate."""
+        # Where Python's arguments are unpacked must stay apart from where they are read.
+        for function in self.get_defined_functions():
+            function.add_function_attribute("noinline")
+        found: dict[int, Any] = {}
+        for library in self._linking_libraries:
+            more = library.below() if isinstance(library, Part) else [library]
+            found |= {id(needed): needed for needed in more}
+        self._linking_libraries = list(found.values())
+        super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        """Once: Numba's first, cheaper round is for its reference counts, and there are none."""
+        manager, builder = self._codegen._module_pass_manager()
+        manager.run(self._final_module, builder)
+
+    def _get_module_for_linking(self) -> Any:
+        """Names without code: nobody links a whole, but the disk cache wants to know them."""
+        if self._shared_module is None:
+            lines = [
+                f'define void @"{function.name}"() {{ ret void }}'
+                for function in self.get_defined_functions()
+            ]
+            lines += [
+                f'@"{variable.name}" = global i8 0'
+                for variable in self._final_module.global_variables
+                if not variable.is_declaration
+            ]
+            self._shared_module = llvm.parse_assembly("\n".join(lines))
+        return self._shared_module
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerPart(NativeLowering):
+    """To intermediate code alone."""
+
+    _name = "lower_part"
+
+    def run_pass(self, state: Any) -> bool:
+        context = state.targetctx
+        state.library = Part(context.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        state.library.finalize()
+        # Numba finds the code of a callee by its entry point. Nobody ever enters here: any builtin
+        # will do, as long as no other part has the same.
+        key = [].append  # type: ignore[var-annotated]
+        context.insert_user_function(key, state.cr.fndesc, [state.library])
+        state.cr = state.cr._replace(cfunc=key)
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerWhole(NativeLowering):
+    """To machine code."""
+
+    _name = "lower_whole"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = Whole(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
+
+
+class _Compiler(CompilerBase):
+    """Numba's compiler, with a last step of its own."""
+
+    lowering: ClassVar[type[NativeLowering]]
+
+    def compile_extra(self, func: Any) -> Any:
+        """Without looking for garbage: there is hardly any, and it took a tenth of the time."""
+        if not gc.isenabled():
+            return super().compile_extra(func)
+        gc.disable()
+        try:
+            return super().compile_extra(func)
+        finally:
+            gc.enable()
+
+    def define_pipelines(self) -> list[PassManager]:
+        usual = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        own = PassManager("nopython")
+        for step, what in usual.passes:
+            own.add_pass(self.lowering if step is NativeLowering else step, what)
+        own.finalize()
+        return [own]
+
+
+class PartCompiler(_Compiler):
+    """For what kernels call."""
+
+    lowering = _LowerPart
+
+
+class WholeCompiler(_Compiler):
+    """For what Python calls."""
+
+    lowering = _LowerWhole
