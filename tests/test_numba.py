@@ -240,6 +240,15 @@ def test_a_state_is_passed_by_reference():
     assert read(known) == (1.0 + 1.0 + 2 + 4) * 3.0 + 2.0
     assert through(known._replace(held=known.held._replace(switch=False))) == 24.0
     assert known.matrix[0, 1] == 10.0
+    # An array comes back as what it was.
+
+    @jit.kernel
+    def same(holding):
+        return holding.matrix, holding.slanted, holding.held.values
+
+    assert same(known)[0] is known.matrix
+    assert same(known)[1] is known.slanted
+    assert same(known)[2] is known.held.values
 
 
 def test_two_states_of_equal_structure_are_two_types():
