@@ -86,9 +86,9 @@ def simulate(
     The noise has the standard deviation `noise`, of which no rule is told: by default σ, and 1
     where that is unknown.
 
-    With a `ridge` estimate and statistic have V = ridge·I + Σ N_a a aᵀ in the problem's coordinates,
-    rewards in units of σ, in place of V = Σ N_a a aᵀ: published experiments were run so. What is
-    proven is proven for least squares, so only a heuristic stopping test for known σ may have one.
+    With a `ridge` estimate, sampling and statistic have V = ridge·I + Σ N_a a aᵀ, in the problem's
+    coordinates and with rewards in units of σ: published experiments were run so. Proofs are for
+    least squares, so only a heuristic stopping test for known σ may have one.
 
     Several δ are served by one trajectory where the sampling rule does not depend on δ. A run that
     has not stopped after `max_rounds` measurements is given up and reported as unstopped: an
