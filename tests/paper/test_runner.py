@@ -10,7 +10,8 @@ import pytest
 from furthest.instances import hard
 from furthest.paper import runner
 from furthest.paper.cells import Draws, Question, Runs, own_seed
-from furthest.paper.entries import ENTRIES, RIDGE, on_hard, on_random
+from furthest.paper.elsewhere import RIDGE
+from furthest.paper.entries import ENTRIES, on_hard, on_random
 from furthest.paper.runner import plan, run
 from furthest.paper.store import Store
 from furthest.simulation import simulate

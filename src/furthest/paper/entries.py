@@ -2,7 +2,7 @@
 
 Jourdan & Degenne (2022). ε = 0.05 and δ = 0.01 throughout; the stopping rule is the paper's GLR
 test with the threshold of its experiments (`paper`), unless an entry says otherwise. Cells with
-that threshold have the experiments' ridge and caps as well; those with a proven test have neither.
+that threshold have the ridge and the caps of the experiments; those with a proven test have none.
 """
 
 import math
@@ -14,6 +14,7 @@ from furthest.axes import CandidateWord, ThresholdWord
 from furthest.characteristic import complexity
 from furthest.paper import decreasing, elsewhere, printed
 from furthest.paper.cells import Cell, Draws, Question, Runs
+from furthest.paper.elsewhere import CAPS, RIDGE
 from furthest.paper.shapes import Allocation, Boxes, Curves, Quartiles, Rates, Shape, Times
 from furthest.problem import Notion
 from furthest.sampling.rule import Rule
@@ -50,11 +51,6 @@ PROVEN: dict[str, tuple[str, ThresholdWord | None]] = {
 OWN = {"lingame": "glr", "lingape": "gap", "xy-adaptive": "elimination"}
 OWN_ROUNDS = {"lingame": 150_000, "lingape": 120_000, "xy-adaptive": 260_000}
 
-# How the experiments seem to have been run, beside the threshold `paper`: chosen by the printed
-# tables (docs/decisions/0018).
-RIDGE = 1.0
-CAPS: dict[str, dict[str, Any]] = {"lingame": {"cap": 2.0}, "dkm": {"cap": 2.0}}
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -77,7 +73,10 @@ def runs(
     deltas: tuple[float, ...] = (0.01,),
     rounds: float = 400.0,
 ) -> Runs:
-    """Runs of a strategy; with the threshold of the experiments, as these were run."""
+    """Runs of a strategy; with the threshold of the experiments, as these seem to have been run.
+
+    The paper speaks neither of a ridge nor of caps; its tables bear them out (docs/decisions/0019).
+    """
     if strategy.threshold != "paper":
         return Runs(question, strategy, deltas, rounds)
     options = CAPS.get(strategy.name, {}) | dict(strategy.options)
