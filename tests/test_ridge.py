@@ -42,8 +42,10 @@ def stopping_time(instance, delta, seed, run, ridge):
         moments += arms[arm] * (means[arm] + noise.standard_normal())
         t += 1
         needed = 4 * d * math.log(4 + math.log(max(t / d, 1))) + 2 * math.log(1 / delta)
+        if t < k:
+            continue
         estimate = np.linalg.solve(matrix, moments)
-        if t >= k and statistic(problem, matrix, estimate) > needed:
+        if statistic(problem, matrix, estimate) > needed:
             return t
 
 

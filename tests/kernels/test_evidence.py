@@ -94,7 +94,7 @@ def check_ridge(problem, measurements, ridge):
 def test_a_ridge_where_columns_have_other_scales_and_one_is_the_sum_of_two():
     # Directions that no arm sees shrink to nothing, and the ridge does not see them either.
     rng = np.random.default_rng(6)
-    plain = rng.normal(size=(5, 2)) * [1.0, 1e4]
+    plain = rng.normal(size=(5, 2)) * [1.0, 200.0]
     problem = Problem(np.column_stack([plain, plain.sum(axis=1)]), sigma=2.0)
     assert problem.dropped
     rounds = [*range(5), *rng.integers(0, 5, 2 * REFRESH)]
