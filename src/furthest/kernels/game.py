@@ -141,7 +141,7 @@ def play(game: GreedyGame, task: Task, evidence: Evidence, widths: Vector) -> in
     """One round: weights, closest alternative, gains; returns the arm most behind its target.
 
     Gains are optimistic by 2 ln t · widths and capped at cap · ln t. The cap is not in the papers;
-    public code that goes with them has one (docs/decisions/0018).
+    public code that goes with them has one (docs/decisions/0019).
     """
     answer = greedy_answer(evidence.values)
     learner = Learner(game.losses[answer], game.gaps[answer])
