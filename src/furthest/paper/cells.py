@@ -91,6 +91,7 @@ class Runs:
     deltas: tuple[float, ...] = (0.01,)
     rounds: float = 400.0  # per run, roughly
     ridge: float = 0.0
+    fold: int = 1  # runs for each one that is asked for
 
     @property
     def effort(self) -> float:
@@ -98,8 +99,8 @@ class Runs:
         return (PER_INSTANCE if self.question.varies else PER_RUN) + self.rounds * PER_ROUND
 
     def units(self, runs: int) -> int:
-        """All that are asked for."""
-        return runs
+        """All that are asked for, or several times as many."""
+        return self.fold * runs
 
     def settings(self) -> dict[str, Any]:
         """Question, strategy, confidence levels and ridge."""

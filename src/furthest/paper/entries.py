@@ -50,6 +50,9 @@ PROVEN: dict[str, tuple[str, ThresholdWord | None]] = {
 # Each algorithm's own stopping rule, which knows no ε.
 OWN = {"lingame": "glr", "lingape": "gap", "xy-adaptive": "elimination"}
 OWN_ROUNDS = {"lingame": 150_000, "lingape": 120_000, "xy-adaptive": 260_000}
+# Cells of tables 5 and 8 have four times the runs: some statements ask whether two of them are 7 %
+# apart, as in print, or 8, and a ratio of 5,000 runs is uncertain by 0.7 %.
+FOLD = 4
 
 
 @dataclass(frozen=True)
@@ -72,15 +75,16 @@ def runs(
     strategy: Strategy,
     deltas: tuple[float, ...] = (0.01,),
     rounds: float = 400.0,
+    fold: int = 1,
 ) -> Runs:
     """Runs of a strategy; with the threshold of the experiments, as these seem to have been run.
 
     The paper speaks neither of a ridge nor of caps; its tables bear them out (docs/decisions/0019).
     """
     if strategy.threshold != "paper":
-        return Runs(question, strategy, deltas, rounds)
+        return Runs(question, strategy, deltas, rounds, fold=fold)
     options = CAPS.get(strategy.name, {}) | dict(strategy.options)
-    return Runs(question, replace(strategy, options=options), deltas, rounds, RIDGE)
+    return Runs(question, replace(strategy, options=options), deltas, rounds, RIDGE, fold)
 
 
 def on_hard(
@@ -96,7 +100,10 @@ def on_hard(
     """A strategy on the hard instance."""
     instance = "hard" if arms == "all" else f"hard:arms={arms}"
     strategy = Strategy(sampling, candidate, stopping, threshold, **parts)
-    return runs(Question(instance, notion), strategy)
+    plain = (arms, candidate, stopping, threshold) == ("all", INSTANTANEOUS, "glr", "paper")
+    return runs(
+        Question(instance, notion), strategy, fold=FOLD if plain and not any(parts.values()) else 1
+    )
 
 
 def own_rule(sampling: str) -> Runs:
