@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from furthest.paper import printed
-from furthest.paper.cells import distinct, key
+from furthest.paper.cells import distinct, key, noise_of
 from furthest.paper.claims import CLAIMS, Finding, judge
-from furthest.paper.entries import ENTRIES, OWN, on_hard, own_rule
+from furthest.paper.entries import ENTRIES, EPSILONS, NOTIONS, OWN, draws, on_hard, own_rule
 from furthest.paper.outcomes import (
     Estimate,
     Outcome,
@@ -67,6 +67,14 @@ def test_the_tables_bear_out_the_text_but_for_one_statement():
 def test_ratios_come_out_of_the_printed_tables_as_printed(name, value):
     finding = BY_NAME[name].find(print_as_outcomes())
     assert float(finding.ours.split()[0]) == pytest.approx(value, rel=0.01)
+
+
+def test_every_eps_has_draws_of_its_own_and_both_notions_the_same():
+    noises = [[noise_of(cell) for cell in draws(notion).values()] for notion in NOTIONS]
+    assert noises[0] == noises[1]
+    seeds = {noise.format(run=run) for noise in noises[0] for run in range(300)}
+    assert len(seeds) == 300 * len(EPSILONS)
+    assert draws("additive")[0.001].question.at(12).problem.arms.shape == (4, 2)
 
 
 def test_claims_without_their_cells_are_left_out():

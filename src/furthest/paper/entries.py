@@ -126,8 +126,14 @@ def on_random(
 
 
 def draws(notion: Notion) -> dict[float, Draws]:
-    """Random quadruples on the circle, for every ε."""
-    return {eps: Draws(Question("circle:seed={run}", notion, eps)) for eps in EPSILONS}
+    """Random quadruples on the circle, for every ε others, for both notions the same.
+
+    Averages over ε are known better so, and differences between the notions as well.
+    """
+    return {
+        eps: Draws(Question(f"circle:seed={{run}}{place:02}", notion, eps))
+        for place, eps in enumerate(EPSILONS)
+    }
 
 
 def _by_candidate(name: str, notion: Notion) -> Entry:
