@@ -67,8 +67,8 @@ REMARK = (
     "were run with the same random numbers, there and here, so those of one δ err together. "
     "Without ridge and with gains capped at ln t, tried apart with 2,000 runs, LinGame gives "
     "the rival 69 ± 2 pulls instead of 116 ± 3, where the print has 104. What no setting "
-    "explains is LinGame at δ = 0.0001, about an eighth or more than two standard errors above "
-    "the print. LinGame-C, which is not in this package, is left out."
+    "explains is LinGame at δ = 0.0001, an eighth or more above the print, two to three "
+    "standard errors. LinGame-C, which is not in this package, is left out."
 )
 
 
