@@ -12,6 +12,7 @@ import numba
 import numpy as np
 import pytest
 from numba.core import caching, cgutils, codegen, compiler, event, typed_passes, types
+from numba.core.runtime.nrt import rtsys
 from numba.core.typing.typeof import Purpose
 from numba.extending import intrinsic
 
@@ -87,6 +88,7 @@ def test_the_cache_of_one_function(compiled):
     has(caching.FunctionCache, "_save_overload", "sig", "data")
     if not isinstance(getattr(numba.njit(lambda: 0), "_cache", None), caching.NullCache):
         pytest.fail(f"a dispatcher has no _cache any more: {USED}")
+    has(rtsys, "initialize", "ctx")
     own = compiled._cache
     for part in ("_cache_path", "_cache_file", "_impl"):
         has(own, part)

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from numba.core import types
-from numba.core.runtime import rtsys
 from numba.core.caching import (
     CompileResultCacheImpl,
     FunctionCache,
@@ -32,6 +31,7 @@ from numba.core.caching import (
     UserProvidedCacheLocator,
     UserWideCacheLocator,
 )
+from numba.core.runtime.nrt import rtsys
 
 from furthest.kernels.states import State
 
