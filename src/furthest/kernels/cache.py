@@ -33,6 +33,7 @@ from numba.core.caching import (
 )
 from numba.core.runtime.nrt import rtsys
 
+from furthest.kernels import shipped
 from furthest.kernels.states import State
 
 try:
@@ -146,17 +147,29 @@ class _SealedFiles(IndexDataCacheFile):
 
 
 class PackageCache(FunctionCache):
-    """Numba's disk cache, stamped with all kernel sources instead of one file."""
+    """Numba's disk cache, stamped with all kernel sources instead of one file.
+
+    What is not in it may have been shipped with the package (`shipped.py`).
+    """
 
     _impl_class = _Places
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file = _SealedFiles(
-            cache_path=self._cache_path,
-            filename_base=self._impl.filename_base,
-            source_stamp=DIGEST,
-        )
+        self._module = function.__module__
+        self._cache_file = self._files(self._cache_path)
+
+    def _files(self, folder: str) -> _SealedFiles:
+        return _SealedFiles(folder, self._impl.filename_base, DIGEST)
+
+    def _index_key(self, sig: Any, codegen: Any, level: str | None = None) -> str:
+        """A name for one kernel, its types, and this machine or all of a level.
+
+        Numba's keys are the types themselves. A loop's have hundreds of fields, and an index would
+        have to make them all to look for one.
+        """
+        _, machine, code = super()._index_key(sig, codegen)
+        return hashlib.sha256(repr((str(sig), level or machine, code)).encode()).hexdigest()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Numba's own, but what only compiling needs is set up when there is something to compile.
@@ -176,7 +189,13 @@ class PackageCache(FunctionCache):
         if is_foreign(sig):
             return None
         with _locked(self._cache_path, writing=False):
-            return super()._load_overload(sig, target_context)
+            found = super()._load_overload(sig, target_context)
+        for level in [] if found else shipped.usable_levels():
+            files = self._files(shipped.folder(level, self._module))
+            data = files.load(self._index_key(sig, target_context.codegen(), level))
+            if data is not None:
+                return self._impl.rebuild(target_context, data)
+        return found
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         if is_foreign(sig):
@@ -184,9 +203,19 @@ class PackageCache(FunctionCache):
         try:
             with _locked(self._cache_path, writing=True):
                 super()._save_overload(sig, data)
+            if level := shipped.building():
+                self._ship(sig, data, level)
         except OSError as error:
             reason = f"{error.strerror or error}: {self._cache_path}"
             _warn_once(reason, "set NUMBA_CACHE_DIR to a folder with room that can be written to")
+
+    def _ship(self, sig: Any, data: Any, level: str) -> None:
+        """Store it among what goes into a wheel."""
+        folder = shipped.folder(level, self._module)
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with _locked(folder, writing=True):
+            key = self._index_key(sig, data.codegen, level)
+            self._files(folder).save(key, self._impl.reduce(data))
 
 
 def cache_for(function: Callable[..., Any]) -> Any:
