@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MINIMUM := .venv-minimum
 
-.PHONY: demo test test-slow test-minimum lint format tables reproduction bench clean
+.PHONY: demo test test-slow test-minimum lint format tables reproduction bench wheel clean
 
 demo: $(READY)
 	$(BIN)/furthest demo
@@ -48,6 +48,10 @@ reproduction: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
+
+# With the machine code of all kernels inside: nothing is compiled where it is installed.
+wheel: $(READY)
+	$(BIN)/python scripts/wheel.py --out dist
 
 $(READY): pyproject.toml
 	@echo "setting up $(VENV), once ..."

@@ -1,10 +1,11 @@
 """Build a wheel that carries the machine code of all kernels: `make wheel`.
 
-    python scripts/wheel.py [--out dist] [--only LEVEL]
+    python scripts/wheel.py [RULE …] [--out dist] [--only LEVEL]
 
-The kernels of every sampling rule and every stopping test are compiled for each level of processors
-of this architecture (`kernels/shipped.py`), for this Python and this Numba. The wheel is tagged for
-them; where Numba is another one, or the processor less able, its kernels are compiled as usual.
+The kernels of every sampling rule (or of some) with every stopping test are compiled for each level
+of processors of this architecture (`kernels/shipped.py`), for this Python and this Numba. The wheel
+is tagged for Python and platform; where Numba is another one, or the processor less able, its
+kernels are compiled as usual.
 """
 
 import argparse
@@ -19,10 +20,9 @@ from tempfile import TemporaryDirectory
 from furthest.kernels import shipped
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPILE = "import sys; from furthest.cli import main; sys.argv[1:] = ['compile', '--all']; main()"
 
 
-def compile_all(source: Path, level: str, cache: Path) -> None:
+def compile_for(level: str, rules: list[str], source: Path, cache: Path) -> None:
     """The machine code of one level, into the package at `source`."""
     environment = os.environ | {
         "PYTHONPATH": str(source),
@@ -31,7 +31,8 @@ def compile_all(source: Path, level: str, cache: Path) -> None:
         "NUMBA_CPU_FEATURES": "",
         shipped.BUILDING: level,
     }
-    subprocess.run([sys.executable, "-c", COMPILE], env=environment, check=True)
+    command = [sys.executable, "-m", "furthest", "compile", *(rules or ["--all"])]
+    subprocess.run(command, env=environment, check=True)
 
 
 def tagged(wheel: Path, out: Path) -> Path:
@@ -53,6 +54,7 @@ def tagged(wheel: Path, out: Path) -> Path:
 def main() -> None:
     """Compile, build, tag."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rules", nargs="*", metavar="RULE")
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     parser.add_argument("--only", choices=list(shipped.levels()))
     arguments = parser.parse_args()
@@ -62,7 +64,7 @@ def main() -> None:
         shutil.copytree(ROOT, project, ignore=nothing)
         for level in [arguments.only] if arguments.only else shipped.levels():
             print(f"machine code for {level} ...", flush=True)
-            compile_all(project / "src", level, Path(folder, level))
+            compile_for(level, arguments.rules, project / "src", Path(folder, level))
         subprocess.run(
             [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", str(project)],
             cwd=folder,
