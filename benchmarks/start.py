@@ -25,10 +25,8 @@ notion = "additive"
 sigma = 1.0
 arms = [[1.0, 0.0], [0.0, 1.0], [0.9, 0.3], [0.5, 0.5]]
 """
-IMPORT = ("-c", "import furthest")
-# What is measured, and whether it may use what those before it have compiled.
 COMMANDS: dict[str, tuple[str, ...]] = {
-    "import furthest": IMPORT,
+    "import furthest": ("-c", "import furthest"),
     "--help": ("--help",),
     "simulate hard --runs 10": ("simulate", "hard", "--runs", "10"),
     "complexity hard": ("complexity", "hard"),
@@ -50,57 +48,62 @@ class Cost(NamedTuple):
     wall: float
 
 
-def cost(python: str, folder: Path, source: Path | None, *arguments: str) -> Cost:
-    """Of one call, its children included."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), "COLUMNS": "120"}
-    if source is not None:
-        environment["PYTHONPATH"] = str(source.resolve())
-    command = arguments if arguments[0] == "-c" else ("-m", "furthest", *arguments)
-    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(
-        [python, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert done.returncode == 0, done.stderr
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Cost(round(spent, 2), round(wall, 2))
+class Place(NamedTuple):
+    """Where calls are made: by which Python, of which sources, with which cache and database."""
 
+    python: str
+    source: Path | None
+    folder: Path
 
-def trial(python: str, folder: Path, source: Path | None) -> str:
-    """A trial of the study that waits for its result."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")}
-    if source is not None:
-        environment["PYTHONPATH"] = str(source.resolve())
-    done = subprocess.run(
-        [python, "-m", "furthest", "study", "ask", "paint", "--json"],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return str(json.loads(done.stdout)[0]["id"])
+    def call(self, *arguments: str) -> str:
+        """What it prints."""
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(self.folder / "cache")}
+        if self.source is not None:
+            environment["PYTHONPATH"] = str(self.source.resolve())
+        command = arguments if arguments[0] == "-c" else ("-m", "furthest", *arguments)
+        done = subprocess.run(
+            [self.python, *command],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def cost(self, *arguments: str) -> Cost:
+        """What a call takes, its children included."""
+        before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        self.call(*arguments)
+        wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return Cost(round(spent, 2), round(wall, 2))
+
+    def study_arguments(self, name: str, attempt: int) -> list[str]:
+        """A command of the study, so that it can be given twice."""
+        words = list(STUDY[name])
+        if name == "study create" and attempt:
+            words[2] = "again"
+        if name == "study tell":
+            trial = json.loads(self.call("study", "ask", "paint", "--json"))[0]["id"]
+            words += [trial, "0.5"]
+        return words
 
 
 def measure(python: str, source: Path | None) -> dict[str, list[Cost]]:
     """First and second call of everything."""
     found: dict[str, list[Cost]] = {}
     for name, arguments in COMMANDS.items():
-        with TemporaryDirectory() as place:
-            found[name] = [cost(python, Path(place), source, *arguments) for _ in range(2)]
+        with TemporaryDirectory() as folder:
+            place = Place(python, source, Path(folder))
+            found[name] = [place.cost(*arguments) for _ in range(2)]
         show(name, found[name])
-    with TemporaryDirectory() as place:
-        folder = Path(place)
-        (folder / "problem.toml").write_text(PROBLEM, encoding="utf-8")
-        for name, arguments in STUDY.items():
-            found[name] = []
-            for attempt in range(2):
-                words = list(arguments)
-                if name == "study create" and attempt:
-                    words[2] = "again"
-                if name == "study tell":
-                    words += [trial(python, folder, source), "0.5"]
-                found[name].append(cost(python, folder, source, *words))
+    with TemporaryDirectory() as folder:
+        place = Place(python, source, Path(folder))
+        (place.folder / "problem.toml").write_text(PROBLEM, encoding="utf-8")
+        for name in STUDY:
+            found[name] = [place.cost(*place.study_arguments(name, call)) for call in range(2)]
             show(name, found[name])
     return found
 

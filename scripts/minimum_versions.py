@@ -8,7 +8,7 @@ PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 
 def minimum_versions(project: dict[str, object]) -> list[str]:
-    """Every dependency, also of the extras, with == instead of >=."""
+    """Every dependency, also of the extras, with == instead of >= and without an upper end."""
     name, dependencies = project["name"], project["dependencies"]
     extras = project["optional-dependencies"]
     assert isinstance(dependencies, list)
@@ -17,9 +17,9 @@ def minimum_versions(project: dict[str, object]) -> list[str]:
     # An extra may be made of others.
     others = [each for each in listed if not each.startswith(f"{name}[")]
     for each in others:
-        if not re.fullmatch(r"[\w.-]+(\[\w+\])?>=[\d.]+", each):
+        if not re.fullmatch(r"[\w.-]+(\[\w+\])?>=[\d.]+(,<[\d.]+)?", each):
             raise SystemExit(f"{each!r} has no lowest version of the form name>=1.2")
-    return [each.replace(">=", "==") for each in others]
+    return [each.partition(",")[0].replace(">=", "==") for each in others]
 
 
 if __name__ == "__main__":

@@ -40,15 +40,6 @@ class Part(JITCodeLibrary):
             self._shared_module = self._final_module
         return self._shared_module
 
-    def below(self) -> list[Any]:
-        """All libraries that it needs, each once, and itself."""
-        found = {id(self): self}
-        for library in self._linking_libraries:
-            if id(library) not in found:
-                more = library.below() if isinstance(library, Part) else [library]
-                found |= {id(needed): needed for needed in more}
-        return list(found.values())
-
 
 class Whole(JITCodeLibrary):
     """Machine code of a function that Python calls, with all that it calls in turn."""
@@ -58,11 +49,14 @@ class Whole(JITCodeLibrary):
         # Where Python's arguments are unpacked must stay apart from where they are read.
         for function in self.get_defined_functions():
             function.add_function_attribute("noinline")
-        found: dict[int, Any] = {}
-        for library in self._linking_libraries:
-            more = library.below() if isinstance(library, Part) else [library]
-            found |= {id(needed): needed for needed in more}
-        self._linking_libraries = list(found.values())
+        needed: dict[Any, None] = {}  # each once, in a fixed order
+        below = list(self._linking_libraries)
+        while below:
+            library = below.pop()
+            if library not in needed:
+                needed[library] = None
+                below += library._linking_libraries if isinstance(library, Part) else []
+        self._linking_libraries = list(needed)
         super().finalize()
 
     def _optimize_final_module(self) -> None:
