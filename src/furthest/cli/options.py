@@ -1,8 +1,7 @@
 """Options that several commands share."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -162,22 +161,23 @@ def _number(text: str, where: str) -> float:
         raise InputError(f"{where}: {text!r} is not a number") from None
 
 
-@contextmanager
-def compilation(what: str) -> Iterator[None]:
+def compilation(what: str, *, said: bool = True) -> AbstractContextManager[None]:
     """Announce on standard error if anything has to be compiled in this block."""
-    from furthest.simulation import on_compile
+    from furthest.compiling import announced
 
-    def announce() -> None:
-        message = f"{what}: compiling for this machine, once: about half a minute …"
-        print(message, file=sys.stderr, flush=True)
+    return announced(what, said=said)
 
-    with on_compile(announce):
-        yield
+
+def parts_of(strategy: "Strategy", problem: "Problem") -> str:
+    """What is compiled for a strategy, for `compilation`."""
+    from furthest.compiling import words
+
+    return words(strategy, sigma_known=problem.sigma is not None)
 
 
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error where that is a terminal; announces compilations."""
+    """A bar on standard error where that is a terminal."""
     from rich import progress
 
     columns = (
@@ -186,7 +186,7 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
         progress.MofNCompleteColumn(),
         progress.TimeRemainingColumn(),
     )
-    with compilation(what), bars_of(*columns) as bar:
+    with bars_of(*columns) as bar:
         task = bar.add_task(what, total=total)
         yield lambda runs: bar.advance(task, runs)
 
