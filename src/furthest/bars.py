@@ -94,10 +94,11 @@ class Line:
 
         if self._bars is not None and self._bars not in _live:
             self._bars = None  # it has ended, or given way
+        state: Any = {"description": escape(what), "completed": done, "total": total}
         if self._bars is None:
-            self._begin()
-        if self._bars is not None:
-            self._bars.update(self._task, description=escape(what), completed=done, total=total)
+            self._begin(state)
+        else:
+            self._bars.update(self._task, **state)
 
     def end(self) -> None:
         """Leave nothing behind."""
@@ -109,22 +110,26 @@ class Line:
         else:
             bars.remove_task(self._task)
 
-    def _begin(self) -> None:
-        from rich import progress
-
+    def _begin(self, state: Any) -> None:
         self._own = not _live
+        bars = _own_display() if self._own else _live[-1]
+        # Other displays have columns of their own; these two fields are all that they show.
+        self._task = bars.add_task(**state, text="", within="")
         if self._own:
-            columns = (
-                progress.TextColumn("{task.description}"),
-                progress.BarColumn(),
-                progress.MofNCompleteColumn(),
-                progress.TimeElapsedColumn(),
-            )
-            bars_of(*columns, gives_way=True).start()
-        self._bars = _live[-1] if _live else None
-        if self._bars is not None:
-            # Other displays have columns of their own; these two fields are all that they show.
-            self._task = self._bars.add_task("", total=None, text="", within="")
+            bars.start()
+        self._bars = bars
+
+
+def _own_display() -> "Progress":
+    from rich import progress
+
+    return bars_of(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        gives_way=True,
+    )
 
 
 @contextmanager

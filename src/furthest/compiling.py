@@ -80,13 +80,13 @@ class Counter:
         if self._depth == 0:
             self._began = time.perf_counter()
         self._depth += 1
-        self.kernels += 1
 
     def on_end(self, _: Any) -> None:
         """A kernel is finished, or has failed."""
         if self._depth == 1:
             self.seconds += time.perf_counter() - self._began
         self._depth = max(0, self._depth - 1)  # another thread's may have been begun before
+        self.kernels += 1
 
     def listening(self) -> AbstractContextManager[Any]:
         """Count in this block."""
@@ -149,6 +149,7 @@ class _Call(Counter):
         """Count it."""
         with _state.lock:
             super().on_end(event)
+            self._draw()
 
     def _tell(self, event: Any) -> None:
         watched = is_watched()
@@ -167,7 +168,8 @@ class _Call(Counter):
     def _draw(self) -> None:
         if self._line is None:
             return
-        total = None if self._last is None else max(self._last.kernels, self.kernels)
+        begun = self.kernels + self._depth
+        total = None if self._last is None else max(self._last.kernels, begun)
         with suppress(OSError, ValueError):
             what = one_line(list(self.blocks.values())[-1])
             self._line.update(f"compiling {what}", self.kernels, total)
