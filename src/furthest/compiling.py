@@ -53,7 +53,7 @@ def announced(what: str, *, said: bool | None = None) -> Iterator[None]:
         call.leave(block)
 
 
-def words(strategy: "Strategy", *, sigma_known: bool = True) -> str:
+def words(strategy: "Strategy") -> str:
     """What is compiled for a strategy: `lebai with top-wrong`, `uniform with glr paper`."""
     test = strategy.stopping
     parts = [strategy.name, "with", test if isinstance(test, str) else getattr(test, "name", "")]
@@ -61,8 +61,6 @@ def words(strategy: "Strategy", *, sigma_known: bool = True) -> str:
         parts.append(strategy.threshold)
     if strategy.candidate == "furthest":
         parts.append("for the exact candidate")
-    if not sigma_known:
-        parts.append("for unknown σ")
     return " ".join(parts)
 
 

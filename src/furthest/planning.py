@@ -78,8 +78,7 @@ def plan(
     """
     studies, prices = [], []
     expected = noise if problem.sigma is None else None
-    what = words(strategy, sigma_known=problem.sigma is not None)
-    with announced(f"{what} and {solver_words(problem)}", said=False if quiet else None):
+    with announced(f"{words(strategy)} and {solver_words(problem)}", said=False if quiet else None):
         for number, mu in enumerate(parameters):
             prices.append(complexity(problem, mu, GAP, noise=expected).T)
             studies.append(

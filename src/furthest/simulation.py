@@ -116,7 +116,7 @@ def simulate(
         max_rounds=max_rounds,
         smoothness=problem.smoothness,
     )
-    what = words(strategy, sigma_known=task.sigma_known)
+    what = words(strategy)
     # A rule in plain Python calls kernels that are compiled as it goes along.
     with announced(what, said=False if quiet else None):
         warm_up(job)
@@ -180,7 +180,7 @@ def _check(
 
 def warm_up(job: Simulation) -> None:
     """Compile, or load from disk, without simulating anything; finds bad options early."""
-    with announced(words(job.strategy, sigma_known=job.task.sigma_known)):
+    with announced(words(job.strategy)):
         _simulate_run(job._replace(max_rounds=0), _ready(job), 0, NOBODY.within)
 
 

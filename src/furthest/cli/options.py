@@ -161,18 +161,14 @@ def _number(text: str, where: str) -> float:
         raise InputError(f"{where}: {text!r} is not a number") from None
 
 
-def compilation(what: str, *, said: bool = True) -> AbstractContextManager[None]:
+def compilation(
+    what: "str | Strategy", *more: str, said: bool = True
+) -> AbstractContextManager[None]:
     """Announce on standard error if anything has to be compiled in this block."""
-    from furthest.compiling import announced
+    from furthest.compiling import announced, words
 
-    return announced(what, said=said)
-
-
-def parts_of(strategy: "Strategy", problem: "Problem") -> str:
-    """What is compiled for a strategy, for `compilation`."""
-    from furthest.compiling import words
-
-    return words(strategy, sigma_known=problem.sigma is not None)
+    first = what if isinstance(what, str) else words(what)
+    return announced(" and ".join((first, *more)), said=said)
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def create(
     found = o.find_instance(instance, eps, notion, sigma, None)
     words = (sampling, candidate, stopping, threshold, schedule, tracking)
     strategy = o.find_strategy(words, option, stopping_option)
-    with o.compilation(o.parts_of(strategy, found.problem)):
+    with o.compilation(strategy):
         study = Study.create(
             name,
             found.problem,
@@ -473,8 +473,7 @@ def _load(name: str, storage: str) -> "Study":
 
 
 def _compilation(study: "Study", *, foresight: bool = False) -> AbstractContextManager[None]:
-    what = o.parts_of(study.strategy, study.problem)
-    return o.compilation(f"{what} and foresight" if foresight else what)
+    return o.compilation(study.strategy, *(("foresight",) if foresight else ()))
 
 
 def _number(text: str) -> float:

@@ -498,7 +498,7 @@ class Study:
         """
         from furthest.study.foresight import foresee
 
-        with self._announced("and foresight"), self._working():
+        with self._announced("foresight"), self._working():
             self._refresh()
             return foresee(self.settings, self._fold, draws, seed)
 
@@ -674,8 +674,7 @@ def _checked(settings: Settings) -> Settings:
 
 def _announced(settings: Settings, *more: str) -> AbstractContextManager[None]:
     """Say so if anything has to be compiled for this question."""
-    what = words(settings.strategy, sigma_known=settings.problem.sigma is not None)
-    return announced(" ".join((what, *more)))
+    return announced(" and ".join((words(settings.strategy), *more)))
 
 
 def _plain_options(problem: Problem) -> Problem:
