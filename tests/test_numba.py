@@ -12,6 +12,7 @@ import numba
 import numpy as np
 import pytest
 from numba.core import caching, cgutils, codegen, compiler, event, typed_passes, types
+from numba.core.runtime.nrt import rtsys
 from numba.core.typing.typeof import Purpose
 from numba.extending import intrinsic
 
@@ -87,6 +88,7 @@ def test_the_cache_of_one_function(compiled):
     has(caching.FunctionCache, "_save_overload", "sig", "data")
     if not isinstance(getattr(numba.njit(lambda: 0), "_cache", None), caching.NullCache):
         pytest.fail(f"a dispatcher has no _cache any more: {USED}")
+    has(rtsys, "initialize", "ctx")
     own = compiled._cache
     for part in ("_cache_path", "_cache_file", "_impl"):
         has(own, part)
@@ -240,6 +242,15 @@ def test_a_state_is_passed_by_reference():
     assert read(known) == (1.0 + 1.0 + 2 + 4) * 3.0 + 2.0
     assert through(known._replace(held=known.held._replace(switch=False))) == 24.0
     assert known.matrix[0, 1] == 10.0
+    # An array comes back as what it was.
+
+    @jit.kernel
+    def same(holding):
+        return holding.matrix, holding.slanted, holding.held.values
+
+    assert same(known)[0] is known.matrix
+    assert same(known)[1] is known.slanted
+    assert same(known)[2] is known.held.values
 
 
 def test_two_states_of_equal_structure_are_two_types():

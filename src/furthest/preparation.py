@@ -50,6 +50,8 @@ def prepare(
     """
     strategy.check_bound(known=smoothness is not None)
     test = _checked_test(strategy.test_for(sigma_known=task.sigma_known), len(deltas))
+    if task.ridge.any():
+        _check_ridge(test, sigma_known=task.sigma_known)
     rule = _checked_rule(strategy.rule)
     options = strategy.rule_options(truth, smoothness)
     test_options = strategy.test_options(smoothness)
@@ -83,6 +85,16 @@ def prepare(
 
     compiled = rule.compiled and test.compiled
     return Prepared(start, _loop(own_rule, own_test) if compiled else engine.advance)
+
+
+def _check_ridge(test: StoppingTest, *, sigma_known: bool) -> None:
+    """No proof speaks of an estimate that is shrunk, and no bound or σ̂ of a V that has a ridge."""
+    if test.guarantee.proven or test.needs_bound or not sigma_known:
+        why = "is proven for least squares" if test.guarantee.proven else "needs least squares"
+        raise StrategyError(
+            f"the stopping rule {test.name} {why}: no ridge goes with it, only with a heuristic "
+            "test for known σ, such as the GLR with the threshold paper"
+        )
 
 
 @cache

@@ -440,8 +440,17 @@ class Problem:
             c=1.0 if additive else 1.0 - self.eps,
             e=self.eps / self.unit if additive else 0.0,
             initial=np.array(self.initial),
+            ridge=np.zeros((arms.shape[1], arms.shape[1])),
             sigma_known=self.sigma is not None,
         )
+
+    def task_with(self, ridge: float) -> Task:
+        """The same with V = ridge·I + Σ N_a a aᵀ in the user's coordinates, rewards in units of σ.
+
+        The estimate is then that of least Σ (reward − ⟨μ, a⟩)²/σ² + ridge·‖μ/σ‖².
+        """
+        identity = smoothness.seen(np.eye(self.arms.shape[1]), self._basis, self._span)
+        return self.task._replace(ridge=ridge * identity)
 
     @cached_property
     def smoothness(self) -> Smoothness | None:

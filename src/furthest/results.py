@@ -62,6 +62,7 @@ class Results:
     seconds: float  # wall time, without compiling
     interrupted: bool = False
     noise: float = 1.0  # standard deviation of the simulated noise, in the rewards' unit
+    ridge: float = 0.0  # what V started with, times I; 0 for least squares
 
     @property
     def runs(self) -> int:
@@ -195,6 +196,7 @@ class Results:
             "seconds": self.seconds,
             "interrupted": self.interrupted,
             "noise": self.noise,
+            "ridge": self.ridge,
             "warnings": [words] if (words := self.unstopped_words) else [],
             "results": [_plain(summary) for summary in self.summary()],
         }

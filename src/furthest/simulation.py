@@ -4,6 +4,7 @@ Each run has a random stream of its own, derived from the seed and the run's num
 results do not depend on the number of workers or on how the runs are cut into chunks.
 """
 
+import math
 import threading
 import time
 import warnings
@@ -72,6 +73,7 @@ def simulate(
     *,
     first: int = 0,
     noise: float | None = None,
+    ridge: float = 0.0,
     max_rounds: int = MAX_ROUNDS,
     progress: Advance | None = None,
     quiet: bool = False,
@@ -83,6 +85,10 @@ def simulate(
 
     The noise has the standard deviation `noise`, of which no rule is told: by default σ, and 1
     where that is unknown.
+
+    With a `ridge` estimate, sampling and statistic have V = ridge·I + Σ N_a a aᵀ, in the problem's
+    coordinates and with rewards in units of σ: published experiments were run so. Proofs are for
+    least squares, so only a heuristic stopping test for known σ may have one.
 
     Several δ are served by one trajectory where the sampling rule does not depend on δ. A run that
     has not stopped after `max_rounds` measurements is given up and reported as unstopped: an
@@ -102,9 +108,12 @@ def simulate(
     deviation = _noise(problem, noise)
     strategy.check_levels(levels)
     strategy.check_question(problem)
+    if not 0 <= ridge < math.inf:
+        raise InputError(f"the ridge must be at least 0, not {ridge}")
     near_best = problem.near_best(mu)
     order = np.argsort([-level for level in levels], kind="stable")
-    task, truth = problem.task, problem.whiten(mu)
+    task = problem.task_with(ridge) if ridge else problem.task
+    truth = problem.whiten(mu)
     job = Simulation(
         task=task,
         truth=truth,
@@ -144,6 +153,7 @@ def simulate(
         seconds=seconds,
         interrupted=interrupted,
         noise=deviation,
+        ridge=ridge,
     )
     if results.unstopped_words and not quiet:
         warnings.warn(results.unstopped_words, UnstoppedWarning, stacklevel=2)

@@ -4,6 +4,7 @@
 in units of σ where it is known, and the coordinates are *whitened*: one pull of each arm has
 information AᵀA = K·I. Inner products ⟨μ,a⟩ and norms ‖y‖_{V⁻¹} do not depend on the coordinates, so
 no rule notices; but rank deficiency, wide scales and the matrix V₀ of the mixture rule disappear.
+A ridge, which does depend on the coordinates, is translated from the user's.
 """
 
 from typing import NamedTuple
@@ -29,6 +30,7 @@ class Task(NamedTuple):
     c: float
     e: float
     initial: NDArray[np.int64]  # (n₀,) arms pulled first, in this order, whatever is observed
+    ridge: NDArray[np.float64]  # (d, d) what V starts with; 0 for least squares
     sigma_known: bool = True  # or else rewards have a unit of their own, not σ
 
 

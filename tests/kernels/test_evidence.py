@@ -66,6 +66,49 @@ def test_short_sequences(case):
     )
 
 
+@pytest.mark.parametrize("ridge", [0.3, 1.0, 40.0])
+@given(case=observed())
+def test_a_ridge_is_that_of_the_users_coordinates(ridge, case):
+    problem, measurements = case
+    check_ridge(problem, measurements, ridge)
+
+
+def check_ridge(problem, measurements, ridge):
+    """Plain ridge regression, in the user's coordinates and with rewards in units of σ."""
+    task = problem.task_with(ridge)
+    evidence = no_evidence(task)
+    for arm, reward in measurements:
+        take_in(task, evidence, arm, reward / problem.sigma)
+    rows = problem.arms[[arm for arm, _ in measurements]]
+    rewards = np.array([reward for _, reward in measurements]) / problem.sigma
+    matrix = rows.T @ rows + ridge * np.eye(rows.shape[1])
+    estimate = np.linalg.solve(matrix, rows.T @ rewards)
+    answers, arms = problem.answers, problem.arms
+    np.testing.assert_allclose(evidence.values, answers @ estimate, rtol=1e-8, atol=1e-8)
+    norms = answers @ np.linalg.solve(matrix, answers.T)
+    np.testing.assert_allclose(task.answers @ evidence.projected, norms, rtol=1e-8, atol=1e-8)
+    widths = np.einsum("ai,ia->a", arms, np.linalg.solve(matrix, arms.T))
+    np.testing.assert_allclose(evidence.widths, widths, rtol=1e-8, atol=1e-10)
+
+
+def test_a_ridge_where_columns_have_other_scales_and_one_is_the_sum_of_two():
+    # Directions that no arm sees shrink to nothing, and the ridge does not see them either.
+    rng = np.random.default_rng(6)
+    plain = rng.normal(size=(5, 2)) * [1.0, 200.0]
+    problem = Problem(np.column_stack([plain, plain.sum(axis=1)]), sigma=2.0)
+    assert problem.dropped
+    rounds = [*range(5), *rng.integers(0, 5, 2 * REFRESH)]
+    check_ridge(problem, [(arm, rng.normal()) for arm in rounds], 3.0)
+
+
+def test_without_a_ridge_nothing_starts():
+    problem = instances.random(d=4, seed=1).problem
+    assert not problem.task.ridge.any()
+    np.testing.assert_allclose(
+        problem.task_with(2.0).ridge, 2.0 * problem._basis.T @ problem._basis, atol=1e-12
+    )
+
+
 def skewed(problem, weights, rounds, seed):
     """Evidence after many rounds in very unequal proportions."""
     strategy = Strategy("fixed", threshold="paper", options={"weights": weights})

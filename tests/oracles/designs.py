@@ -111,6 +111,7 @@ def task_of(case: Case) -> Task:
         c=case.c,
         e=case.e,
         initial=np.arange(len(case.arms)),
+        ridge=np.zeros((case.arms.shape[1], case.arms.shape[1])),
     )
 
 

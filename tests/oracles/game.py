@@ -51,12 +51,13 @@ def closest_alternative(data: Data, z: int, weights: Array) -> Array:
 
 
 class GreedyGame:
-    """One learner per greedy answer; slack 2 ln s · widths, gains capped at ln s; C-tracking."""
+    """One learner per greedy answer; slack 2 ln s · widths, gains up to cap · ln s; C-tracking."""
 
-    def __init__(self, arms: int, widths: Callable[[Data], Array]) -> None:
+    def __init__(self, arms: int, widths: Callable[[Data], Array], cap: float = 1.0) -> None:
         self.learners: dict[int, AdaHedge] = defaultdict(lambda: AdaHedge(arms))
         self.cumulative = np.ones(arms)
         self.widths = widths
+        self.cap = cap
 
     def choose(self, data: Data) -> int:
         log_round = np.log(data.t + 1)
@@ -65,7 +66,7 @@ class GreedyGame:
         self.cumulative += weights
         shift = data.estimate - closest_alternative(data, z, weights)
         slack = np.sqrt(2 * log_round * self.widths(data))
-        gains = np.minimum((np.abs(data.arms @ shift) + slack) ** 2, log_round)
+        gains = np.minimum((np.abs(data.arms @ shift) + slack) ** 2, self.cap * log_round)
         self.learners[z].learn(-gains)
         lead = data.counts - self.cumulative
         return int(np.flatnonzero(lead < lead.min() + 1e-9)[0])

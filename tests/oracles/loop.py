@@ -25,8 +25,9 @@ class Loop:
         deltas: Sequence[float],
         noise: Generator,
         rng: Generator | None = None,
+        ridge: float = 0.0,
     ) -> None:
-        self.task = problem.task
+        self.task = problem.task_with(ridge) if ridge else problem.task
         truth = problem.whiten(mu)
         self.ready = prepare(strategy, self.task, deltas, truth, problem.smoothness)
         self.run = self.ready.start()

@@ -26,6 +26,7 @@ class Data(NamedTuple):
     answers: Array
     counts: Array
     sums: Array
+    ridge: float = 0.0
 
     @property
     def t(self) -> int:
@@ -33,7 +34,8 @@ class Data(NamedTuple):
 
     @property
     def inverse(self) -> Array:
-        return np.asarray(np.linalg.inv((self.arms.T * self.counts) @ self.arms), np.float64)
+        start = self.ridge * np.eye(self.arms.shape[1])
+        return np.asarray(np.linalg.inv((self.arms.T * self.counts) @ self.arms + start))
 
     @property
     def estimate(self) -> Array:
@@ -64,12 +66,18 @@ def paper_threshold(data: Data, delta: float) -> float:
 
 
 def compiled(
-    name: str, instance: Instance, rounds: int, seed: int, delta: float = 0.01, **options: Any
+    name: str,
+    instance: Instance,
+    rounds: int,
+    seed: int,
+    delta: float = 0.01,
+    ridge: float = 0.0,
+    **options: Any,
 ) -> Replay:
     """The pulls of the compiled rule, which must not stop before `rounds`."""
     strategy = Strategy(name, threshold="paper", options=options)
     noise = np.random.default_rng(seed)
-    loop = Loop(strategy, instance.problem, instance.truth, [delta], noise)
+    loop = Loop(strategy, instance.problem, instance.truth, [delta], noise, ridge=ridge)
     arms = []
     for t in range(1, rounds + 1):
         arms.append(loop.next_arm)
@@ -79,7 +87,9 @@ def compiled(
     return Replay(arms, loop.run.evidence.counts, rule)
 
 
-def independent(choose: Choose, instance: Instance, rounds: int, seed: int) -> list[int]:
+def independent(
+    choose: Choose, instance: Instance, rounds: int, seed: int, ridge: float = 0.0
+) -> list[int]:
     """The pulls of a plain NumPy rule on the same noise: each arm once, then as it chooses."""
     problem = instance.problem
     noise = np.random.default_rng(seed)
@@ -87,7 +97,8 @@ def independent(choose: Choose, instance: Instance, rounds: int, seed: int) -> l
     counts, sums = np.zeros(arms), np.zeros(arms)
     pulled: list[int] = []
     for t in range(rounds):
-        arm = t if t < arms else choose(Data(problem.arms, problem.answers, counts, sums))
+        data = Data(problem.arms, problem.answers, counts, sums, ridge)
+        arm = t if t < arms else choose(data)
         mean = problem.arms[arm] @ instance.truth / problem.sigma
         counts[arm] += 1
         sums[arm] += mean + noise.standard_normal()

@@ -64,7 +64,8 @@ def test_the_summary_on_the_terminal(furthest, tmp_path):
     process = furthest("reproduce", "table-8", "figure-9", "--runs", "3", "--out", "out")
     assert process.returncode == 0, process.stderr
     assert "printed numbers confirmed" in process.stdout
-    assert "27 runs and draws" in " ".join(process.stdout.split())
+    # Nine cells, with four times the runs that are asked for.
+    assert "108 runs and draws" in " ".join(process.stdout.split())
     assert "table-8: done" in process.stderr or "figure-9: done" in process.stderr
     assert (tmp_path / "out/report.html").exists()
 
@@ -93,8 +94,8 @@ def test_drawing_makes_no_runs(furthest, tmp_path):
     done = Job(choose(["all"]), 5000, tmp_path, seed=1, draw=True).finish(1, lambda _: None)
     # Figure 9 shows cells of table 8; nothing else is complete.
     assert [section.entry.name for section in done.sections] == ["figure-9", "table-8"]
-    assert [section.units for section in done.sections] == [(3, 3), (3, 3)]
-    assert (done.work.units, done.units) == (0, 27)
+    assert [section.units for section in done.sections] == [(12, 12), (12, 12)]
+    assert (done.work.units, done.units) == (0, 108)
     process = furthest("reproduce", "all", "--draw", "--out", "nowhere")
     assert process.returncode == 2
     assert "nothing of this is stored in nowhere" in process.stderr
@@ -112,7 +113,7 @@ def test_an_interrupted_call_is_counted_too(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         job.finish(1, interrupt)
     done = Job(choose(["table-8"]), 3, tmp_path, seed=1).finish(1, lambda _: None)
-    assert done.work.units == 27 - 4 * 3
+    assert done.work.units == 108 - 4 * 12
     assert done.cost.calls == 2
     assert done.cost.rounds == done.rounds
     assert "several calls, 2 of them logged" in summary(done)[-1]

@@ -7,11 +7,14 @@ import sys
 import numpy as np
 import pytest
 
+from furthest.instances import hard
 from furthest.paper import runner
-from furthest.paper.cells import Draws, Question, Runs
-from furthest.paper.entries import on_hard, on_random
+from furthest.paper.cells import Draws, Question, Runs, own_seed
+from furthest.paper.elsewhere import RIDGE
+from furthest.paper.entries import ENTRIES, on_hard, on_random
 from furthest.paper.runner import plan, run
 from furthest.paper.store import Store
+from furthest.simulation import simulate
 from furthest.strategy import Strategy
 
 UNIFORM = Strategy("uniform", stopping="glr", threshold="paper")
@@ -145,14 +148,32 @@ def test_a_worker_whose_parent_was_killed_before_it_began_leaves(python):
 
 
 def test_hard_cells_are_what_the_command_line_simulates(furthest):
-
-    from furthest.paper.cells import own_seed
-
-    cell = on_hard("lebai", "additive")
+    cell = on_hard("lebai", "additive", threshold="mixture")
     mine = cell.make(0, 5, own_seed(cell, 2022))
     process = furthest(
         *("simulate", "hard", "--notion", "additive", "--sampling", "lebai", "--stopping", "glr"),
-        *("--threshold", "paper", "--runs", "5", "--seed", str(own_seed(cell, 2022)), "--json"),
+        *("--threshold", "mixture", "--runs", "5", "--seed", str(own_seed(cell, 2022)), "--json"),
     )
     theirs = json.loads(process.stdout)
     assert theirs["results"][0]["mean"] == mine["stopping_time"].mean()
+
+
+def test_with_the_threshold_of_the_experiments_they_have_a_ridge():
+    cell = on_hard("lebai", "additive")
+    mine = cell.make(0, 5, 7)["stopping_time"]
+    instance, strategy = hard(notion="additive"), Strategy("lebai", threshold="paper")
+    shrunk, plain = (
+        simulate(instance.problem, instance.truth, strategy, 0.01, 5, 7, ridge=ridge)
+        for ridge in (RIDGE, 0.0)
+    )
+    assert mine.tolist() == shrunk.stopping_times.tolist() != plain.stopping_times.tolist()
+
+
+def test_proven_tests_have_no_ridge_and_no_caps_of_the_experiments():
+    cells = [cell for entry in ENTRIES.values() for cell in entry.cells()]
+    kinds = {
+        (cell.strategy.guarantee.proven, cell.ridge) for cell in cells if isinstance(cell, Runs)
+    }
+    assert kinds == {(True, 0.0), (False, 1.0)}
+    for threshold, cap in (("paper", {"cap": 2.0}), ("mixture", {})):
+        assert on_hard("lingame", "additive", threshold=threshold).strategy.options == cap

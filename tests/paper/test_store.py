@@ -5,6 +5,7 @@ import pytest
 
 from furthest import columns
 from furthest.paper.cells import Question, Runs, distinct, key, own_seed
+from furthest.paper.entries import NOTIONS
 from furthest.paper.store import Store
 from furthest.strategy import Strategy
 
@@ -84,10 +85,28 @@ def test_other_settings_are_another_cell():
         Runs(Question("hard"), UNIFORM, deltas=(0.1,)),
         Runs(Question("hard"), Strategy("uniform", stopping="glr", threshold="mixture")),
         Runs(Question("hard"), Strategy("lebai", options={"forced": False})),
+        Runs(Question("hard"), UNIFORM, ridge=1.0),
     ]
     names = {key(cell, seed) for cell in cells for seed in (1, 2)}
     assert len(names) == 2 * len(cells)
-    assert len({own_seed(cell, 1) for cell in cells}) == len(cells)
+
+
+def test_cells_of_one_instance_share_their_noise_and_no_others_do():
+    same = [
+        CELL,
+        Runs(Question("hard", "additive", best=True), Strategy("lebai"), deltas=(0.1,)),
+        Runs(Question("hard"), UNIFORM, ridge=1.0),
+    ]
+    assert len({own_seed(cell, 1) for cell in same}) == 1
+    others = [Runs(Question(f"random:d={d},seed={{run}}", "additive"), UNIFORM) for d in (6, 8)]
+    assert len({own_seed(cell, seed) for cell in (CELL, *others) for seed in (1, 2)}) == 6
+
+
+def test_a_run_has_the_same_noise_for_both_notions():
+    # Uniform sampling pulls the same arms whatever is asked: one path, stopped at two times.
+    cells = [Runs(Question("hard", notion), UNIFORM) for notion in NOTIONS]
+    times = [cell.make(0, 40, own_seed(cell, 3))["stopping_time"] for cell in cells]
+    assert np.corrcoef(np.array(times))[0, 1] > 0.9
 
 
 def test_cells_of_equal_settings_are_one():

@@ -1,8 +1,12 @@
 """LinGame against plain NumPy, and the invariants of its game."""
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
+from furthest.errors import StrategyError
 from furthest.instances import Instance, hard, random
 from oracles.game import GreedyGame
 from oracles.replay import Array, Data, compiled, independent, instances
@@ -19,6 +23,21 @@ def test_pulls_what_the_formulas_say(instance: Instance) -> None:
     game = GreedyGame(len(instance.problem.arms), widths)
     ran = compiled("lingame", instance, ROUNDS, seed=3)
     assert ran.arms == independent(game.choose, instance, ROUNDS, seed=3)
+
+
+@pytest.mark.parametrize("instance", instances(), ids=lambda instance: instance.name)
+def test_with_the_ridge_and_the_cap_of_the_public_code(instance: Instance) -> None:
+    game = GreedyGame(len(instance.problem.arms), widths, cap=2.0)
+    ran = compiled("lingame", instance, ROUNDS, seed=3, ridge=1.0, cap=2.0)
+    assert ran.arms == independent(game.choose, instance, ROUNDS, seed=3, ridge=1.0)
+    assert ran.arms != compiled("lingame", instance, ROUNDS, seed=3, cap=2.0).arms
+
+
+@pytest.mark.parametrize("rule", ["lingame", "dkm"])
+@pytest.mark.parametrize("cap", [0, -1.0, True, "2", math.nan])
+def test_bad_caps(rule: str, cap: Any) -> None:
+    with pytest.raises(StrategyError, match=f"cap of {rule} must be a positive number"):
+        compiled(rule, hard(), 1, seed=3, cap=cap)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,6 +31,7 @@ from numba.core.caching import (
     UserProvidedCacheLocator,
     UserWideCacheLocator,
 )
+from numba.core.runtime.nrt import rtsys
 
 from furthest.kernels.states import State
 
@@ -157,13 +159,18 @@ class PackageCache(FunctionCache):
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Numba's own, in an order that makes compiling a tenth quicker.
+        """Numba's own, but what only compiling needs is set up when there is something to compile.
 
-        What is registered first is tried first: an array's element should not be looked for among
-        strings, lists and dictionaries before it is found.
+        That takes as long as everything else in a command whose kernels are all stored. And
+        what is registered first is tried first: typing goes before code, lest an array's element be
+        looked for among strings, lists and dictionaries.
         """
-        target_context.typing_context.refresh()
-        return super().load_overload(sig, target_context)
+        rtsys.initialize(target_context)
+        found = self._load_overload(sig, target_context)
+        if found is None:
+            target_context.typing_context.refresh()
+            target_context.refresh()
+        return found
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         if is_foreign(sig):
@@ -193,6 +200,20 @@ def cache_for(function: Callable[..., Any]) -> Any:
     except RuntimeError as error:
         _warn_once(str(error), "unset NUMBA_CACHE_LOCATOR_CLASSES")
         return NullCache()
+
+
+class LaterCache:
+    """The cache of one kernel, looked for when it is first used: most kernels never are."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._found, name)
+
+    @cached_property
+    def _found(self) -> Any:
+        return cache_for(self._function)
 
 
 _warned: list[str] = []

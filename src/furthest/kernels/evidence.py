@@ -2,9 +2,9 @@
 
 Except for its memo and its scratch, which belong to whoever computes something from it.
 
-Ordinary least squares without regularisation. Each measurement is a rank-one update of O(d² + dZ)
-(Sherman–Morrison). Updates drift, so every `REFRESH` rounds all is recomputed from the counts,
-which are exact, and from the sums of rewards per arm.
+Ordinary least squares, unless the task has a ridge. Each measurement is a rank-one update of
+O(d² + dZ) (Sherman–Morrison). Updates drift, so every `REFRESH` rounds all is recomputed from the
+counts, which are exact, and from the sums of rewards per arm.
 """
 
 import math
@@ -51,9 +51,9 @@ class Evidence(NamedTuple):
     clock: Counts  # (5,) see Clock
     counts: Counts  # (K,) pulls of each arm, N
     sums: Vector  # (K,) sum of the rewards of each arm
-    matrix: Matrix  # (d, d) V = Σ N_a a aᵀ
+    matrix: Matrix  # (d, d) V = Σ N_a a aᵀ, plus the task's ridge
     inverse: Matrix  # (d, d) V⁻¹
-    estimate: Vector  # (d,) μ_t, ordinary least squares
+    estimate: Vector  # (d,) μ_t = V⁻¹ Σ rewards · arms: least squares
     values: Vector  # (Z,) ⟨μ_t, z⟩
     projected: Matrix  # (d, Z) V⁻¹z for every answer: the Gram matrix ZV⁻¹Zᵀ in factored form
     widths: Vector  # (K,) ‖a‖²_{V⁻¹}
@@ -198,6 +198,7 @@ def recompute(task: Task, evidence: Evidence) -> None:
     information(task.arms, pulls, matrix)
     for i in range(d):
         for j in range(i + 1):
+            matrix[i, j] += task.ridge[i, j]
             matrix[j, i] = matrix[i, j]
     copy(matrix, factor)
     evidence.clock[Clock.SINGULAR] = 0 if cholesky(factor) else 1

@@ -118,9 +118,10 @@ class GreedyGame(NamedTuple):
     weights: Vector  # (K,) w_t
     gains: Vector  # (K,) optimistic gains U
     nature: Nature
+    cap: float  # of the gains, in units of ln t
 
 
-def greedy_game(task: Task) -> GreedyGame:
+def greedy_game(task: Task, cap: float) -> GreedyGame:
     """The game before the first round."""
     arms, answers = task.arms.shape[0], task.answers.shape[0]
     return GreedyGame(
@@ -131,6 +132,7 @@ def greedy_game(task: Task) -> GreedyGame:
         weights=np.zeros(arms),
         gains=np.zeros(arms),
         nature=nature(task),
+        cap=cap,
     )
 
 
@@ -138,8 +140,8 @@ def greedy_game(task: Task) -> GreedyGame:
 def play(game: GreedyGame, task: Task, evidence: Evidence, widths: Vector) -> int:
     """One round: weights, closest alternative, gains; returns the arm most behind its target.
 
-    Gains are optimistic by 2 ln t · widths and capped at ln t; the cap is not in the papers, but
-    the tables of Jourdan & Degenne (2022) come out with it.
+    Gains are optimistic by 2 ln t · widths and capped at cap · ln t. The cap is not in the papers;
+    public code that goes with them has one (docs/decisions/0019).
     """
     answer = greedy_answer(evidence.values)
     learner = Learner(game.losses[answer], game.gaps[answer])
@@ -150,9 +152,7 @@ def play(game: GreedyGame, task: Task, evidence: Evidence, widths: Vector) -> in
     scale = closest_alternative(game.nature, game.question, evidence, answer, game.weights)
     direction = game.nature.direction
     log_round = math.log(evidence.clock[Clock.ROUNDS] + 1)
-    bonus = 2.0 * log_round
-    optimistic_gains(
-        task.arm_columns, direction, scale, widths, bonus, math.inf, log_round, game.gains
-    )
+    bonus, cap = 2.0 * log_round, game.cap * log_round
+    optimistic_gains(task.arm_columns, direction, scale, widths, bonus, math.inf, cap, game.gains)
     learn(learner, game.weights, game.gains)
     return most_behind(evidence.counts, game.cumulative, 1.0)

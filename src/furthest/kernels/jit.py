@@ -4,7 +4,7 @@ import _signal  # type: ignore[import-not-found]
 import signal
 import threading
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from types import FrameType, FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -12,7 +12,7 @@ import numba
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from furthest.kernels.cache import cache_for
+from furthest.kernels.cache import LaterCache
 from furthest.kernels.merging import PartCompiler, WholeCompiler
 
 # Numba's types do not know the options that begin with an underscore, and much else.
@@ -78,13 +78,18 @@ def _compiled(function: Callable[P, R], *, forceinline: bool) -> Callable[P, R]:
     """Two dispatchers: one for Python, with machine code, and one for other kernels to merge."""
     if _config.DISABLE_JIT:
         return function
-    part = _njit(**PART | {"forceinline": forceinline})(function)
+
+    @cache  # made only where something is compiled
+    def part() -> Any:
+        return _njit(**PART | {"forceinline": forceinline})(function)
+
     whole = _njit(**OPTIONS, forceinline=False, pipeline_class=WholeCompiler)(function)
     # This is how the compiler comes to a function that is called.
-    whole.get_call_template, whole.get_overload = part.get_call_template, part.get_overload
+    whole.get_call_template = lambda *arguments: part().get_call_template(*arguments)
+    whole.get_overload = lambda signature: part().get_overload(signature)
     if function.__module__.startswith("furthest."):
         # Numba has no public way to choose the cache of one function.
-        whole._cache = cache_for(function)
+        whole._cache = LaterCache(function)
     return cast("Callable[P, R]", whole)
 
 

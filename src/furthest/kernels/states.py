@@ -132,6 +132,7 @@ def _load_array(context: Any, builder: Any, kind: Any, place: Any) -> Any:
         strides.insert(0, stride)
         stride, count = builder.mul(stride, extent), builder.mul(count, extent)
     array.data, array.shape, array.nitems = member("data"), shape, count
+    array.meminfo, array.parent = member("meminfo"), member("parent")  # in case it is returned
     array.strides = _cgutils.pack_array(builder, strides)
     return array._getvalue()
 

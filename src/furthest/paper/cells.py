@@ -90,6 +90,8 @@ class Runs:
     strategy: Strategy
     deltas: tuple[float, ...] = (0.01,)
     rounds: float = 400.0  # per run, roughly
+    ridge: float = 0.0
+    fold: int = 1  # runs for each one that is asked for
 
     @property
     def effort(self) -> float:
@@ -97,15 +99,19 @@ class Runs:
         return (PER_INSTANCE if self.question.varies else PER_RUN) + self.rounds * PER_ROUND
 
     def units(self, runs: int) -> int:
-        """All that are asked for."""
-        return runs
+        """All that are asked for, or several times as many."""
+        return self.fold * runs
 
     def settings(self) -> dict[str, Any]:
-        """Question, strategy and confidence levels."""
+        """Question, strategy, confidence levels and ridge."""
         strategy = self.strategy.describe()
         del strategy["guarantee"]
         strategy["threshold"] = strategy["threshold"] or ""  # as in all stores
-        return self.question.settings() | {"strategy": strategy, "deltas": list(self.deltas)}
+        return self.question.settings() | {
+            "strategy": strategy,
+            "deltas": list(self.deltas),
+            "ridge": self.ridge,
+        }
 
     def make(self, first: int, last: int, seed: int) -> Columns:
         """Runs by number; where the instance varies, run i has instance i."""
@@ -120,6 +126,7 @@ class Runs:
         results = simulate(
             *(instance.problem, instance.truth, self.strategy, delta, runs, seed),
             first=first,
+            ridge=self.ridge,
             max_rounds=MAX_ROUNDS,
             quiet=True,
         )
@@ -131,7 +138,7 @@ class Runs:
         """One round of one run."""
         instance = self.question.at(0)
         job = (instance.problem, instance.truth, self.strategy, self.deltas)
-        simulate(*job, runs=1, max_rounds=1, quiet=True)
+        simulate(*job, runs=1, ridge=self.ridge, max_rounds=1, quiet=True)
 
 
 @dataclass(frozen=True)
@@ -197,6 +204,16 @@ def key(cell: Cell, seed: int) -> str:
     return f"{words}-{digest[:12]}"
 
 
+def noise_of(cell: Cell) -> str:
+    """A name for the noise of a cell: its instance, whatever is asked and done there.
+
+    So run i of every algorithm, stopping rule and notion meets the same noise, as in the public
+    code of this line of work, and their differences are errors of pairs.
+    """
+    return str(cell.settings()["instance"])
+
+
 def own_seed(cell: Cell, seed: int) -> int:
-    """A seed for this cell alone, so that the cells' noise is independent."""
-    return int(hashlib.sha256(key(cell, seed).encode()).hexdigest()[:12], 16)
+    """The seed of a cell's noise; noises of other names are independent."""
+    text = json.dumps([noise_of(cell), seed])
+    return int(hashlib.sha256(text.encode()).hexdigest()[:12], 16)

@@ -21,9 +21,8 @@ from furthest.paper.outcomes import (
     Outcomes,
     average,
     mean_of,
-    paired_ratio,
 )
-from furthest.paper.shapes import CLOSE, percent, ratios, share
+from furthest.paper.shapes import CLOSE, median_ratio, percent, ratios, share
 from furthest.problem import Notion
 
 # A margin must be positive by one standard error to confirm, negative by two to refute.
@@ -109,7 +108,7 @@ def _within(number: Estimate, printed: float, tolerance: float) -> Estimate:
 
 def _below(smaller: Estimate, larger: Estimate) -> Estimate:
     """The margin of an order."""
-    return Estimate(larger.value - smaller.value, math.hypot(smaller.error, larger.error))
+    return larger.minus(smaller)
 
 
 def _between(low: float, number: Estimate, high: float) -> tuple[Estimate, Estimate]:
@@ -155,13 +154,8 @@ def _share(notion: Notion, printed: float) -> Callable[[Outcomes], Finding]:
 
 
 def _ratios(outcomes: Outcomes, notion: Notion) -> dict[float, Estimate]:
-    """Median T_ε/T_g by ε, which the figures show; its error is that of a normal sample."""
-    found = {}
-    for eps, cell in e.draws(notion).items():
-        sample = ratios(outcomes, cell)
-        error = math.sqrt(math.pi / 2) * mean_of(sample).error
-        found[eps] = Estimate(float(np.median(sample)), error)
-    return found
+    """Median T_ε/T_g by ε, which the figures show; draw i is the same for every ε and notion."""
+    return {eps: median_ratio(outcomes, cell) for eps, cell in e.draws(notion).items()}
 
 
 def _ratio(notion: Notion, printed: float) -> Callable[[Outcomes], Finding]:
@@ -419,13 +413,11 @@ def _by_dimension(
     outcomes: Outcomes, notion: Notion, above: str, below: str
 ) -> dict[int, Estimate]:
     """The ratio of two algorithms' means; run i of both has instance i."""
-    return {
-        d: paired_ratio(
-            outcomes[e.on_random(above, notion, d)].times(),
-            outcomes[e.on_random(below, notion, d)].times(),
-        )
-        for d in e.DIMENSIONS
-    }
+
+    def mean(rule: str, d: int) -> Estimate:
+        return _mean(outcomes, e.on_random(rule, notion, d))
+
+    return {d: mean(above, d).over(mean(below, d)) for d in e.DIMENSIONS}
 
 
 def _listed(found: dict[int, Estimate]) -> str:

@@ -42,6 +42,8 @@ def choose(rule: Decreasing, task: Task, evidence: Evidence, stopping: Stopping)
         task.c,
         eps,
         task.initial,
+        task.ridge,
+        task.sigma_known,
     )
     return lebai.choose(rule.game, question, evidence, stopping)
 

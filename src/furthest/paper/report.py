@@ -109,7 +109,7 @@ def summary(done: Reproduction) -> list[str]:
     if others:
         lines.append(f"{_confirmed(others)} numbers of another paper confirmed likewise.")
     lines.append(
-        f"{done.runs:,} runs per cell, seed {done.seed}: {done.units:,} runs and draws, "
+        f"{done.runs:,} runs per cell or more, seed {done.seed}: {done.units:,} runs and draws, "
         f"{done.rounds:,} simulated measurements behind what is shown here."
     )
     return [*lines, _cost(done)]

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from furthest.paper.cells import Cell, Draws, Runs
-from furthest.paper.outcomes import Estimate, Outcomes, mean_of
+from furthest.paper.outcomes import Estimate, Outcomes, mean_of, median_of
 
 CLOSE = 0.05  # a number is confirmed within 5 % …
 TIGHT = 0.03  # a mean stopping time should be within 3 % …
@@ -219,7 +219,15 @@ def _differs(outcomes: Outcomes, cell: Draws) -> "np.ndarray[tuple[int], np.dtyp
 
 def share(outcomes: Outcomes, cell: Draws) -> Estimate:
     """Of the draws, those with z_F ≠ z*."""
-    return mean_of(_differs(outcomes, cell).astype(float))
+    outcome = outcomes[cell]
+    return mean_of(_differs(outcomes, cell).astype(float), outcome.noise)
+
+
+def median_ratio(outcomes: Outcomes, cell: Draws) -> Estimate:
+    """The median T_ε/T_g where z_F ≠ z*."""
+    outcome = outcomes[cell]
+    found = outcome.columns["T"] / outcome.columns["T_greedy"]
+    return median_of(found, _differs(outcomes, cell), outcome.noise)
 
 
 def ratios(outcomes: Outcomes, cell: Draws) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":

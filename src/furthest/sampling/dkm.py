@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from furthest.kernels.evidence import Evidence
-from furthest.kernels.game import GreedyGame, greedy_game, play
+from furthest.kernels.game import GreedyGame, play
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Vector
+from furthest.sampling.lingame import capped_game
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
 from furthest.task import Task
@@ -24,9 +25,9 @@ class Dkm(NamedTuple):
     widths: Vector  # (K,) 1/max(N_a, 1)
 
 
-def start(task: Task) -> Dkm:
-    """The state before the first round."""
-    return Dkm(greedy_game(task), np.zeros(task.arms.shape[0]))
+def start(task: Task, *, cap: float = 1.0) -> Dkm:
+    """The state before the first round; gains are capped at cap · ln t."""
+    return Dkm(capped_game("dkm", task, cap), np.zeros(task.arms.shape[0]))
 
 
 @kernel
