@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -49,14 +48,21 @@ def command(
         if rules
         else beforehand.default()
     )
-    began, done = time.perf_counter(), []
+    began = time.perf_counter()
+    done: list[Compiled] = []
+
+    def report() -> None:
+        (_print if json else _show)(done, time.perf_counter() - began, folder)
+
     try:
-        with _finished(chosen, jobs) as pieces:
-            done.extend(pieces)
-    finally:
-        # Also after Ctrl-C: what is compiled is stored.
-        seconds = time.perf_counter() - began
-        (_print if json else _show)(done, seconds, folder)
+        with o.progress_bar("compiling", len(chosen)) as advance:
+            for piece in _finished(chosen, jobs):
+                done.append(piece)
+                advance(1)
+    except KeyboardInterrupt:
+        report()
+        raise
+    report()
 
 
 def _folder() -> str:
@@ -82,24 +88,15 @@ def _folder() -> str:
     )
 
 
-@contextmanager
-def _finished(pieces: list["Piece"], jobs: int) -> Iterator[Iterator["Compiled"]]:
-    """The pieces as they are finished, with a bar."""
+def _finished(pieces: list["Piece"], jobs: int) -> Iterator["Compiled"]:
+    """The pieces, as they are finished."""
     from furthest.beforehand import compiled
+
+    if jobs == 1:
+        return map(compiled, pieces)
     from furthest.workers import spread
 
-    with o.progress_bar("compiling", len(pieces)) as advance:
-
-        def finished() -> Iterator["Compiled"]:
-            if jobs > 1:
-                done = spread(compiled, [(piece,) for piece in pieces], jobs)
-            else:
-                done = map(compiled, pieces)
-            for each in done:
-                advance(1)
-                yield each
-
-        yield finished()
+    return spread(compiled, [(piece,) for piece in pieces], jobs)
 
 
 def _print(done: list["Compiled"], seconds: float, folder: str) -> None:
