@@ -45,8 +45,11 @@ def is_watched() -> bool:
 
 
 def _is_terminal() -> bool:
-    """Whether standard error is one; a process may have none, or have closed it."""
-    return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
+    """Whether standard error is one; a process may have none, a closed one, or one of its own."""
+    try:
+        return bool(sys.stderr.isatty())
+    except (AttributeError, ValueError):
+        return False
 
 
 def bars_of(*columns: Any, drawn: bool = True, gives_way: bool = False) -> "Progress":

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -90,16 +91,24 @@ class Counter:
         """Count in this block."""
         from numba.core import event
 
-        counter = self
+        return event.install_listener("numba:compile", _listener()(self))
 
-        class Listener(event.Listener):
-            def on_start(self, event: Any) -> None:
-                counter.on_start(event)
 
-            def on_end(self, event: Any) -> None:
-                counter.on_end(event)
+@cache  # Numba is imported where something may be compiled, and a class takes a while to make
+def _listener() -> Any:
+    from numba.core import event
 
-        return event.install_listener("numba:compile", Listener())
+    class Listener(event.Listener):
+        def __init__(self, counter: Counter) -> None:
+            self._counter = counter
+
+        def on_start(self, event: Any) -> None:
+            self._counter.on_start(event)
+
+        def on_end(self, event: Any) -> None:
+            self._counter.on_end(event)
+
+    return Listener
 
 
 class _Call(Counter):
@@ -121,7 +130,8 @@ class _Call(Counter):
         with _state.lock:
             del self.blocks[block]
             if self._line is not None:
-                self._line.end()
+                with suppress(OSError, ValueError):
+                    self._line.end()
             if self.blocks:
                 return
             self._listening.__exit__(None, None, None)
