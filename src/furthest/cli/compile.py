@@ -25,7 +25,7 @@ def command(
     ] = None,
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Every rule with every stopping test: some minutes."),
+        typer.Option("--all", help="Every rule with every stopping test: some ten minutes."),
     ] = False,
     jobs: Annotated[int, typer.Option(help="Processes that compile at once.", min=1)] = 1,
     json: o.Json = False,
