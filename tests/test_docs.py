@@ -26,6 +26,7 @@ QUICKER = {
     "--runs 5000": "--runs 20",
     "furthest compare hard": "furthest compare hard --runs 20",
     "furthest plan problem.toml": "furthest plan problem.toml --runs 20",
+    "furthest compile --all": "furthest compile uniform",  # all: test_compiling.py
     "furthest reproduce all": "furthest reproduce table-8 --runs 2",  # all: test_reproduce.py
 }
 LANGUAGES = {"python", "sh", "text"}  # text is shown, not run

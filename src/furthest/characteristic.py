@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from furthest import display
+from furthest.compiling import announced
 from furthest.errors import ParameterError
 from furthest.kernels.design import Allocation, solve
 from furthest.problem import Problem, check_noise
@@ -112,7 +113,12 @@ class Complexity:
 
 
 def complexity(
-    problem: Problem, mu: ArrayLike, gap: float = GAP, *, noise: float | None = None
+    problem: Problem,
+    mu: ArrayLike,
+    gap: float = GAP,
+    *,
+    noise: float | None = None,
+    quiet: bool = False,
 ) -> Complexity:
     """What a question costs at best: T_ε, T_g and T_0, the furthest answer, where to measure.
 
@@ -122,6 +128,7 @@ def complexity(
         gap: The relative width of the brackets; below 1e-9 rounding prevails.
         noise: Where σ is unknown, and only there: the standard deviation to expect. The limit is
             that of somebody who knows it, so it holds for those who do not.
+        quiet: Not to announce, on a terminal or in a notebook, that the solver is compiled.
 
     Returns:
         The times with their brackets; see `Complexity`.
@@ -130,6 +137,16 @@ def complexity(
         ParameterError: μ has another shape, entries that are not finite, or, for the
             multiplicative notion, no answer of positive value; or there is no noise to count in.
     """
+    with announced(solver_words(problem), said=False if quiet else None):
+        return _complexity(problem, mu, gap, noise)
+
+
+def solver_words(problem: Problem) -> str:
+    """What is compiled for `complexity`."""
+    return "the exact solver" if problem.radius is None else "the exact solver within a bound"
+
+
+def _complexity(problem: Problem, mu: ArrayLike, gap: float, noise: float | None) -> Complexity:
     started = time.perf_counter()
     near_best = np.flatnonzero(problem.near_best(mu))
     deviation = _deviation(problem, noise)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from furthest.characteristic import complexity
+from furthest.characteristic import complexity, solver_words
+from furthest.compiling import announced, words
 from furthest.errors import ParameterError
 from furthest.problem import Problem
 from furthest.results import Results
@@ -66,27 +67,30 @@ def plan(
     max_rounds: int,
     noise: float | None = None,
     progress: Advance | None = None,
+    quiet: bool = False,
 ) -> tuple[Results, NDArray[np.float64]]:
     """One simulated study for each parameter, and T_ε of each.
 
     Where σ is unknown, `noise` is the standard deviation to expect; where it is known, other noise
     may be simulated, and T_ε is that of σ.
     A draw under which the answers hardly differ can take very long: `max_rounds` cuts it off.
+    What has to be compiled is announced as in `simulate`, unless `quiet`.
     """
     studies, prices = [], []
     expected = noise if problem.sigma is None else None
-    for number, mu in enumerate(parameters):
-        prices.append(complexity(problem, mu, GAP, noise=expected).T)
-        studies.append(
-            simulate(
-                *(problem, mu, strategy, deltas, 1, seed + number),
-                noise=noise,
-                max_rounds=max_rounds,
-                quiet=True,
+    with announced(f"{words(strategy)} and {solver_words(problem)}", said=False if quiet else None):
+        for number, mu in enumerate(parameters):
+            prices.append(complexity(problem, mu, GAP, noise=expected).T)
+            studies.append(
+                simulate(
+                    *(problem, mu, strategy, deltas, 1, seed + number),
+                    noise=noise,
+                    max_rounds=max_rounds,
+                    quiet=True,
+                )
             )
-        )
-        if progress is not None:
-            progress(1)
+            if progress is not None:
+                progress(1)
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(study, name) for study in studies], axis=1)
         for name in ("stopping_times", "answers", "pulls", "stopped", "correct")

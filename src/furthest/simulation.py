@@ -9,15 +9,15 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core import event
 from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
 from furthest.bars import NOBODY, Watch, patient_bar
+from furthest.compiling import announced, words
 from furthest.engine import simulated
 from furthest.errors import InputError, UnstoppedWarning
 from furthest.preparation import Prepared, prepare
@@ -97,8 +97,9 @@ def simulate(
     numbers: of several workers each has got to some number of its own.
 
     On a terminal a bar on standard error shows how far it is, after a second. With `progress`,
-    which is called with the number of runs that were just finished, there is none; with `quiet`
-    neither bar nor warning.
+    which is called with the number of runs that were just finished, there is none. What has to be
+    compiled is announced there, too, and in notebooks. With `quiet` there is neither, and no
+    warning.
     """
     strategy = strategy or Strategy()
     several = np.ndim(delta) > 0
@@ -124,11 +125,14 @@ def simulate(
         max_rounds=max_rounds,
         smoothness=problem.smoothness,
     )
-    warm_up(job)
-    started = time.perf_counter()
-    with _shown(strategy.name, runs, progress, quiet) as watch:
-        done, interrupted = _collect(job, range(first, first + runs), jobs, watch)
-    seconds = time.perf_counter() - started
+    what = words(strategy)
+    # A rule in plain Python calls kernels that are compiled as it goes along.
+    with announced(what, said=False if quiet else None):
+        warm_up(job)
+        started = time.perf_counter()
+        with _shown(strategy.name, runs, progress, quiet) as watch:
+            done, interrupted = _collect(job, range(first, first + runs), jobs, watch)
+        seconds = time.perf_counter() - started
 
     def arrange(array: NDArray[Any]) -> NDArray[Any]:
         by_level = np.moveaxis(array[np.argsort(done.numbers)], 1, 0)[np.argsort(order)]
@@ -184,28 +188,10 @@ def _check(
             raise InputError(f"{name} must be at least 0, not {value}")
 
 
-@contextmanager
-def on_compile(announce: Callable[[], None]) -> Iterator[None]:
-    """Call `announce` once if anything has to be compiled in this block."""
-
-    class Listener(event.Listener):
-        told = False
-
-        def on_start(self, _: Any) -> None:
-            if not self.told:
-                self.told = True
-                announce()
-
-        def on_end(self, _: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Listener()):
-        yield
-
-
 def warm_up(job: Simulation) -> None:
     """Compile, or load from disk, without simulating anything; finds bad options early."""
-    _simulate_run(job._replace(max_rounds=0), _ready(job), 0, NOBODY.within)
+    with announced(words(job.strategy)):
+        _simulate_run(job._replace(max_rounds=0), _ready(job), 0, NOBODY.within)
 
 
 def _ready(job: Simulation) -> Prepared:

@@ -13,6 +13,7 @@ import typer
 
 from furthest import __version__
 from furthest.cli import compare, complexity, demo, plan, reproduce, rules, simulate, study
+from furthest.cli import compile as beforehand
 from furthest.display import one_line
 from furthest.errors import FurthestError, InputError
 
@@ -29,6 +30,7 @@ app.command("plan")(plan.command)
 app.add_typer(study.app, name="study")
 app.command("reproduce")(reproduce.command)
 app.command("rules")(rules.command)
+app.command("compile")(beforehand.command)
 app.command("demo")(demo.command)
 
 

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from furthest.characteristic import Complexity
     from furthest.instances import Instance
     from furthest.results import Results
+    from furthest.strategy import Strategy
 
+FEW_RULES = 4  # so many names fit into a line
 MOST_ARMS = 8  # so many columns of pulls fit beside the rules' names
 
 
@@ -46,30 +48,10 @@ def command(
     strategies = [o.find_strategy((name, *words)) for name in names]
     o.check_plot(plot)
     found = o.find_instance(instance, eps, notion, sigma, mu)
-    with o.compilation("complexity"):
-        from furthest.characteristic import complexity
-        from furthest.simulation import simulate
-
-        unknown = found.problem.sigma is None
-        price = complexity(found.problem, found.truth, noise=(noise or 1.0) if unknown else None)
-    outcomes: dict[str, Results] = {}
-    for strategy in strategies:
-        with o.progress_bar(strategy.name, runs) as progress:
-            outcomes[strategy.name] = simulate(
-                found.problem,
-                found.truth,
-                strategy,
-                delta,
-                runs,
-                seed,
-                jobs,
-                noise=noise,
-                max_rounds=max_rounds,
-                progress=progress,
-                quiet=True,
-            )
-        if outcomes[strategy.name].interrupted:
-            break
+    with o.compilation(_compiled(strategies)):
+        price, outcomes = _outcomes(
+            found, strategies, delta, runs, seed, jobs, noise=noise, max_rounds=max_rounds
+        )
     if plot is not None:
         _draw(found, price, outcomes, delta, plot)
     if json:
@@ -80,6 +62,46 @@ def command(
         _show(found, price, outcomes, delta, noise)
         if plot is not None:
             print(f"Figure: {one_line(str(plot))}")
+
+
+def _compiled(strategies: list["Strategy"]) -> str:
+    """What is compiled for all of them; many are only counted."""
+    names = [strategy.name for strategy in strategies]
+    rules = ", ".join(names) if len(names) <= FEW_RULES else f"{len(names)} rules"
+    return f"the exact solver and {rules} with {o.stopping_name(strategies[0])}"
+
+
+def _outcomes(
+    instance: "Instance",
+    strategies: list["Strategy"],
+    delta: float,
+    runs: int,
+    seed: int,
+    jobs: int,
+    *,
+    noise: float | None,
+    max_rounds: int,
+) -> tuple["Complexity", dict[str, "Results"]]:
+    """The limit, and the runs of one strategy after the other until somebody interrupts."""
+    from furthest.characteristic import complexity
+    from furthest.simulation import simulate
+
+    problem = instance.problem
+    unknown = problem.sigma is None
+    price = complexity(problem, instance.truth, noise=(noise or 1.0) if unknown else None)
+    outcomes: dict[str, Results] = {}
+    for strategy in strategies:
+        with o.progress_bar(strategy.name, runs) as progress:
+            outcomes[strategy.name] = simulate(
+                *(problem, instance.truth, strategy, delta, runs, seed, jobs),
+                noise=noise,
+                max_rounds=max_rounds,
+                progress=progress,
+                quiet=True,
+            )
+        if outcomes[strategy.name].interrupted:
+            break
+    return price, outcomes
 
 
 def _data(

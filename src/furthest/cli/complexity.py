@@ -42,7 +42,7 @@ def command(
         check_level(level)
     o.check_plot(plot)
     found = o.find_instance(instance, eps, notion, sigma, mu)
-    with o.compilation("complexity"):
+    with o.compilation("the exact solver"):
         from furthest.characteristic import complexity
 
         result = complexity(found.problem, found.truth, gap, noise=noise)

@@ -25,6 +25,11 @@ def command(
 ) -> None:
     """Show LεBAI at work on the paper's hard instance."""
     o.check_plot(out)
+    with o.compilation("what the demo needs"):
+        _show(runs, out)
+
+
+def _show(runs: int, out: Path) -> None:
     from rich.console import Console
 
     from furthest import instances
@@ -35,8 +40,7 @@ def command(
     console = Console()
     instance = instances.hard()
     problem, mu = instance.problem, instance.truth
-    with o.compilation("limit"):
-        price = complexity(problem, mu)
+    price = complexity(problem, mu)
     limit = price.measurements(DELTA)
     console.print(
         f"[bold]Which of {len(problem.answers)} options is within 5 % of the best, "

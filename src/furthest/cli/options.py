@@ -1,8 +1,7 @@
 """Options that several commands share."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -162,22 +161,19 @@ def _number(text: str, where: str) -> float:
         raise InputError(f"{where}: {text!r} is not a number") from None
 
 
-@contextmanager
-def compilation(what: str) -> Iterator[None]:
+def compilation(
+    what: "str | Strategy", *more: str, said: bool = True
+) -> AbstractContextManager[None]:
     """Announce on standard error if anything has to be compiled in this block."""
-    from furthest.simulation import on_compile
+    from furthest.compiling import announced, words
 
-    def announce() -> None:
-        message = f"{what}: compiling for this machine, once: about half a minute …"
-        print(message, file=sys.stderr, flush=True)
-
-    with on_compile(announce):
-        yield
+    first = what if isinstance(what, str) else words(what)
+    return announced(" and ".join((first, *more)), said=said)
 
 
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error where that is a terminal; announces compilations."""
+    """A bar on standard error where that is a terminal."""
     from rich import progress
 
     columns = (
@@ -186,7 +182,7 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
         progress.MofNCompleteColumn(),
         progress.TimeRemainingColumn(),
     )
-    with compilation(what), bars_of(*columns) as bar:
+    with bars_of(*columns) as bar:
         task = bar.add_task(what, total=total)
         yield lambda runs: bar.advance(task, runs)
 

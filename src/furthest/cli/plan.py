@@ -66,7 +66,10 @@ def command(
     words = (sampling, candidate, stopping, threshold, schedule, tracking)
     strategy = o.find_strategy(words, option, stopping_option)
     deltas = delta or [0.1, 0.01]
-    with o.progress_bar(strategy.name, runs) as progress:
+    with (
+        o.compilation(strategy, "the exact solver"),
+        o.progress_bar(strategy.name, runs) as progress,
+    ):
         import numpy as np
 
         from furthest.characteristic import complexity

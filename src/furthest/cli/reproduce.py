@@ -45,7 +45,7 @@ def command(
     from furthest.paper.reproduction import Job, choose
 
     chosen = choose(entries)
-    with o.compilation("reproduce") if not quiet else _silence():
+    with o.compilation("what the paper needs", said=not quiet):
         job = Job(chosen, runs, out, seed, draw=draw)
         with _bars(job.pieces, quiet) as progress:
             done = job.finish(jobs, progress)
@@ -60,11 +60,6 @@ def command(
         print(encoder.dumps(data(done) | {"report": str(page)}))
     elif not quiet:
         _show(done, page)
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    yield
 
 
 @contextmanager

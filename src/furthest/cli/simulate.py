@@ -51,7 +51,7 @@ def command(
     strategy = o.find_strategy(words, option, stopping_option)
     from furthest.simulation import simulate
 
-    with o.progress_bar(strategy.name, runs) as progress:
+    with o.compilation(strategy), o.progress_bar(strategy.name, runs) as progress:
         results = simulate(
             found.problem,
             found.truth,

@@ -5,7 +5,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -81,7 +81,7 @@ def create(
     found = o.find_instance(instance, eps, notion, sigma, None)
     words = (sampling, candidate, stopping, threshold, schedule, tracking)
     strategy = o.find_strategy(words, option, stopping_option)
-    with o.compilation("study"):
+    with o.compilation(strategy):
         study = Study.create(
             name,
             found.problem,
@@ -110,7 +110,7 @@ def ask(
 ) -> None:
     """What to measure next: id, arm and name per line. Fails once the study has stopped."""
     study = _load(name, storage)
-    with o.compilation("study"):
+    with _compilation(study):
         trials = study.ask(n, worker=worker)
     if json:
         from furthest.study import documents
@@ -220,11 +220,11 @@ def show(
     if json:
         from furthest.study import documents
 
-        with o.compilation("study"):
+        with _compilation(study, foresight=foresight):
             data = documents.shown(study, foresight=foresight)
         _print(data)
         return
-    with o.compilation("study"):
+    with _compilation(study, foresight=foresight):
         status = study.status()
         foresight &= status.certificate is None
         future = study.foresight() if foresight else None
@@ -297,7 +297,7 @@ def export(
 
 
 def _archived(study: "Study", kind: str, sign: Path | None) -> str:
-    with o.compilation("study"):
+    with _compilation(study):
         if kind == "html":
             from furthest.study.page import page
 
@@ -363,7 +363,7 @@ def verify(
     if document is None and key is not None:
         raise InputError("--key goes with --certificate FILE, or with an exported study")
     signer = None if document is None else archive.signer(document, key)
-    with o.compilation("study"):
+    with o.compilation("what the study needs"):
         from furthest.study.certificate import verify as check
 
         if exported:
@@ -401,8 +401,9 @@ def as_options(
     json: o.Json = False,
 ) -> None:
     """Go on without the features: a new study of plain options with all results of this one."""
-    with o.compilation("study"):
-        study = _load(name, storage).as_options(new)
+    old = _load(name, storage)
+    with _compilation(old):
+        study = old.as_options(new)
     results = len(study.history())
     _say({"name": new, "measurements": results}, f"created {new} with {results} results", json)
 
@@ -456,7 +457,7 @@ def run(
 
     study = _load(name, storage)
     runner = Runner(study, command, jobs, retries, None if timeout == float("inf") else timeout)
-    with o.compilation("study"), _progress(study) as report:
+    with _compilation(study), _progress(study) as report:
         runner.run(limit, report)
         status = study.status()
     if json:
@@ -469,6 +470,10 @@ def _load(name: str, storage: str) -> "Study":
     from furthest.study.study import Study
 
     return Study.load(name, storage)
+
+
+def _compilation(study: "Study", *, foresight: bool = False) -> AbstractContextManager[None]:
+    return o.compilation(study.strategy, *(("foresight",) if foresight else ()))
 
 
 def _number(text: str) -> float:

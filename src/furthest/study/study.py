@@ -6,7 +6,7 @@ import secrets
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from furthest import display
+from furthest.compiling import announced, words
 from furthest.errors import (
     ChangeError,
     FurthestError,
@@ -264,7 +265,7 @@ class Study:
             StudyError: An answer is not an arm, so that only features lead from one to the other;
                 or there is a study of this name already.
         """
-        with self._working():
+        with self._announced(), self._working():
             settings, log = self.settings, self.events()
             origin = f"{self._name}: {len(log)} events"
             again = replace(
@@ -343,6 +344,12 @@ class Study:
         if not isinstance(count, int) or not 1 <= count <= MOST_TRIALS:
             raise InputError(f"ask for 1 to {MOST_TRIALS} trials at a time, not {n!r}")
         measurer = _me() if worker is None else storable_text(worker, "a worker")
+        with self._announced():
+            asked = self._ask(count, measurer)
+        trials = [Trial(event.trial, *self._arm(event)) for event in asked]
+        return trials[0] if n is None else trials
+
+    def _ask(self, count: int, measurer: str) -> list[Event]:
         with self._working():
             _ = self._fold  # nobody has to wait for the lock while this process compiles
         now = time.time()
@@ -362,8 +369,7 @@ class Study:
         if fold.stopped:
             answer = self.problem.answer_names[fold.answer]
             raise StoppedError(f"the study {self._name!r} has stopped: the answer is {answer!r}")
-        trials = [Trial(event.trial, *self._arm(event)) for event in asked]
-        return trials[0] if n is None else trials
+        return asked
 
     def tell(self, trial: Trial | Pending | str, value: float) -> None:
         """The result of a trial. Once this returns the result is safe.
@@ -459,7 +465,7 @@ class Study:
         """
         from furthest.study.certificate import certificate, status
 
-        with self._working():
+        with self._announced(), self._working():
             self._refresh()
             if self._fold.stopped and self._proof is None:
                 # A storage that cannot be written to can still be looked at.
@@ -492,7 +498,7 @@ class Study:
         """
         from furthest.study.foresight import foresee
 
-        with self._working():
+        with self._announced("foresight"), self._working():
             self._refresh()
             return foresee(self.settings, self._fold, draws, seed)
 
@@ -572,6 +578,9 @@ class Study:
                 log.append(events)
             # Only what is committed counts.
             self._ledger.apply(events)
+
+    def _announced(self, *more: str) -> AbstractContextManager[None]:
+        return _announced(self.settings, *more)
 
     def _refresh(self) -> None:
         ledger = self._ledger
@@ -655,11 +664,17 @@ def _checked(settings: Settings) -> Settings:
     """Bad options of the sampling rule show now, not at the first ask."""
     settings.check()
     settings.strategy.check_question(settings.problem)
-    from furthest.preparation import prepare
+    with _announced(settings):
+        from furthest.preparation import prepare
 
-    problem = settings.problem
-    prepare(settings.strategy, problem.task, [settings.delta], smoothness=problem.smoothness)
+        problem = settings.problem
+        prepare(settings.strategy, problem.task, [settings.delta], smoothness=problem.smoothness)
     return settings
+
+
+def _announced(settings: Settings, *more: str) -> AbstractContextManager[None]:
+    """Say so if anything has to be compiled for this question."""
+    return announced(" and ".join((words(settings.strategy), *more)))
 
 
 def _plain_options(problem: Problem) -> Problem:

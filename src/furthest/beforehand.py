@@ -1,0 +1,159 @@
+"""Machine code beforehand: for images, CI jobs and wheels, whose users should not wait for it.
+
+What is compiled follows from the types of the states: a loop for each sampling rule with each
+stopping test, another one where the candidate is the exact furthest answer, and none of its own for
+unknown σ, another notion, schedule or threshold of the same test.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from furthest import sampling, stopping
+from furthest.characteristic import complexity, solver_words
+from furthest.compiling import Counter, announced
+from furthest.errors import pick
+from furthest.problem import Problem
+from furthest.simulation import simulate
+from furthest.strategy import DEFAULT_TEST, Strategy
+from furthest.study.certificate import verify
+from furthest.study.study import Study
+
+EXACT = "furthest"
+INSTANTANEOUS = "instantaneous-furthest"
+
+# Measurements of a study until it has been through everything; those that stop do so sooner.
+ROUNDS = 30
+
+# Three options far apart; on a path, so that a bound on their differences can be stated.
+EDGES, MU = [(0, 1), (1, 2)], np.array([0.0, 1.0, 2.0])
+QUESTION: Any = {"eps": 0.5, "sigma": 0.5}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What is compiled together: for a strategy or, without one, the exact solver.
+
+    Attributes:
+        what: In words.
+        problem: A question for which it is needed.
+        strategy: What is simulated, and studied live.
+    """
+
+    what: str
+    problem: Problem
+    strategy: Strategy | None = None
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A piece that is there now.
+
+    Attributes:
+        what: In words.
+        kernels: How many had to be compiled; none if all were there already.
+        seconds: How long that took.
+    """
+
+    what: str
+    kernels: int
+    seconds: float
+
+
+def default() -> list[Piece]:
+    """Simulations and studies of the default strategy, and `complexity`."""
+    return [*_pieces(["lebai"], [DEFAULT_TEST]), *_solvers([_plain()])]
+
+
+def of_rules(names: Iterable[str]) -> list[Piece]:
+    """These sampling rules with the tests that go with all of them."""
+    for name in names:
+        pick(name, sampling.MODULES, "sampling rule")
+    return _pieces(names, [DEFAULT_TEST, "glr"])
+
+
+def everything() -> list[Piece]:
+    """Every sampling rule with every test that goes with it, both kinds of candidate, `complexity`.
+
+    What is common to many comes first, so that processes do not compile it side by side.
+    """
+    exact = _pieces(sampling.MODULES, stopping.MODULES, EXACT)
+    pieces = [*default(), *_pieces(sampling.MODULES, stopping.MODULES), *exact]
+    return list({piece.what: piece for piece in [*pieces, *_solvers([_bounded()])]}.values())
+
+
+def compiled(piece: Piece) -> Compiled:
+    """Compile what is not there yet, by making use of all of it once."""
+    counter = Counter()
+    with announced(piece.what, said=False), counter.listening():
+        if piece.strategy is None:
+            complexity(piece.problem, MU)
+        else:
+            simulate(piece.problem, MU, piece.strategy, 0.1, runs=1, max_rounds=ROUNDS, quiet=True)
+            for problem in _studied(piece.problem, piece.strategy):
+                _study(problem, piece.strategy)
+    return Compiled(piece.what, counter.kernels, counter.seconds)
+
+
+def _pieces(
+    rules: Iterable[str], tests: Iterable[str], candidate: Any = INSTANTANEOUS
+) -> list[Piece]:
+    return [piece for rule in rules for test in tests for piece in _of_pair(rule, test, candidate)]
+
+
+def _of_pair(rule: str, test: str, candidate: Any) -> Iterator[Piece]:
+    """A piece for each kernel that judges; thresholds share one."""
+    judges: dict[Callable[..., Any], list[str | None]] = {}
+    for threshold, version in stopping.versions(test).items():
+        if version.sampling in (None, rule):
+            judges.setdefault(version.judge, []).append(threshold)
+    # The only rule without a default for all of its options, where the truth is not known.
+    options = {"weights": [1.0, 1.0, 1.0]} if rule == "fixed" else {}
+    for thresholds in judges.values():
+        first: Any = thresholds[0]
+        strategy = Strategy(rule, candidate, test, first, options=options)
+        words = [rule, "with", test, ", ".join(filter(None, thresholds))]
+        words += ["for the exact candidate"] if candidate == EXACT else []
+        problem = _bounded() if strategy.test.needs_bound else _plain()
+        yield Piece(" ".join(filter(None, words)), problem, strategy)
+
+
+def _solvers(problems: Iterable[Problem]) -> list[Piece]:
+    return [Piece(solver_words(problem), problem) for problem in problems]
+
+
+def _plain() -> Problem:
+    return Problem.options(["A", "B", "C"], **QUESTION)
+
+
+def _bounded() -> Problem:
+    return Problem.spectral(EDGES, 4.0, **QUESTION)
+
+
+def _studied(problem: Problem, strategy: Strategy) -> Iterator[Problem]:
+    yield problem
+    if strategy.test.unknown_sigma is not None:
+        yield replace(problem, sigma=None)
+
+
+def _study(problem: Problem, strategy: Strategy) -> None:
+    """All that a live study does, from its beginning to its certificate."""
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder:
+        place = f"sqlite:///{Path(folder, 'beforehand.db')}"
+        study = Study.create("beforehand", problem, 0.1, place, strategy=strategy)
+        try:
+            for _ in range(ROUNDS):
+                for trial in study.ask(2):
+                    value = float(problem.arms[trial.arm] @ MU) + 0.5 * rng.standard_normal()
+                    study.tell(trial, value)
+                if study.status().state != "running":
+                    break
+            study.foresight(2)
+            verify(study.name, study.events())
+        finally:
+            study.close()
