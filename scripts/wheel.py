@@ -31,7 +31,8 @@ def compile_for(level: str, rules: list[str], source: Path, cache: Path) -> None
         "NUMBA_CPU_FEATURES": "",
         shipped.BUILDING: level,
     }
-    command = [sys.executable, "-m", "furthest", "compile", *(rules or ["--all"])]
+    jobs = str(os.cpu_count() or 1)
+    command = [sys.executable, "-m", "furthest", "compile", "--jobs", jobs, *(rules or ["--all"])]
     subprocess.run(command, env=environment, check=True)
 
 
