@@ -395,10 +395,15 @@ from furthest.sampling import uniform
 
 done = 0
 
+def say(what):
+    # In one piece: several processes write to the same pipe.
+    sys.stdout.write(f"{what}\\n")
+    sys.stdout.flush()
+
 def progress(runs):
     global done
     done += runs
-    print(done, flush=True)
+    say(done)
 
 begun = 0
 
@@ -406,7 +411,7 @@ def choose(state, task, evidence, stopping):
     global begun
     begun += evidence.clock[Clock.ROUNDS] == len(task.initial)
     if begun > 60:
-        print("waiting", flush=True)
+        say("waiting")
         time.sleep(10**6)
     return int(evidence.clock[Clock.ROUNDS] % state.arms)
 

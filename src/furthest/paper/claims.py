@@ -154,7 +154,7 @@ def _share(notion: Notion, printed: float) -> Callable[[Outcomes], Finding]:
 
 
 def _ratios(outcomes: Outcomes, notion: Notion) -> dict[float, Estimate]:
-    """Median T_ε/T_g by ε, which the figures show; draw i is the same for every ε and notion."""
+    """Median T_ε/T_g by ε, which the figures show; draw i is the same for both notions."""
     return {eps: median_ratio(outcomes, cell) for eps, cell in e.draws(notion).items()}
 
 
