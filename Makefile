@@ -5,12 +5,16 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MINIMUM := .venv-minimum
 
-.PHONY: demo test test-slow test-minimum lint format tables reproduction bench wheel clean
+.PHONY: demo test coverage test-slow test-minimum lint format tables reproduction bench wheel clean
 
 demo: $(READY)
 	$(BIN)/furthest demo
 
 test: $(READY)
+	$(BIN)/pytest -m "not slow" -n auto --dist loadfile
+
+# The same tests, half as quick again: which lines of Python they run.
+coverage: $(READY)
 	$(BIN)/pytest -m "not slow" -n auto --dist loadfile --cov --cov-report=term
 
 test-slow: $(READY)
