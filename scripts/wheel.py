@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -59,6 +60,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     parser.add_argument("--only", choices=list(shipped.levels()))
     arguments = parser.parse_args()
+    if find_spec("wheel") is None:  # before minutes are spent
+        raise SystemExit("the package `wheel` is missing: `make wheel` installs it")
     with TemporaryDirectory() as folder:
         project = Path(folder, "project")
         nothing = shutil.ignore_patterns(".*", "__pycache__", "out", "dist", "build")
