@@ -1,5 +1,6 @@
 """Fixtures that several test files share."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -43,3 +44,36 @@ def python(tmp_path: Path) -> Callable[..., Process]:
 def furthest(python: Callable[..., Process]) -> Callable[..., Process]:
     """Run the command line in a process of its own."""
     return lambda *arguments, **environment: python("-m", "furthest", *arguments, **environment)
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache for this test's processes alone: nobody else fills it, or has filled it before."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def on_a_terminal() -> Callable[..., str]:
+    """Run Python with standard error on a terminal: what that shows."""
+    import pty
+
+    def run(*arguments: str, columns: int = 120) -> str:
+        master, slave = pty.openpty()
+        environment = os.environ | {"TERM": "xterm", "COLUMNS": str(columns)}
+        environment.pop("NO_COLOR", None)
+        with subprocess.Popen(
+            [sys.executable, *arguments], stderr=slave, env=environment
+        ) as process:
+            os.close(slave)
+            shown = b""
+            # A terminal whose last writer is gone raises an error on some systems.
+            with contextlib.suppress(OSError):
+                while piece := os.read(master, 4096):
+                    shown += piece
+        os.close(master)
+        assert process.returncode == 0, shown
+        return shown.decode()
+
+    return run

@@ -72,14 +72,6 @@ def cache_files(folder):
 
 
 @pytest.fixture
-def own_cache(tmp_path, monkeypatch):
-    """A cache for this test's processes alone: nobody else fills it, or has filled it before."""
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
-    return folder
-
-
-@pytest.fixture
 def copy(tmp_path):
     """The package's sources in a directory of their own, without any cache."""
     target = tmp_path / "copy" / "furthest"

@@ -1,10 +1,8 @@
 """What is compiled is said once, remembered, and can be had beforehand."""
 
 import builtins
-import contextlib
 import json
 import os
-import subprocess
 import sys
 import threading
 
@@ -54,14 +52,6 @@ def compile_something():
 
 
 @pytest.fixture
-def own_cache(tmp_path, monkeypatch):
-    """A cache for this test's processes alone."""
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
-    return folder
-
-
-@pytest.fixture
 def record(tmp_path, monkeypatch):
     """A folder for the record of this process, and how it is read."""
     monkeypatch.setattr(compiling, "folder", lambda: tmp_path)
@@ -74,25 +64,6 @@ def empty(folder):
     assert files
     for file in files:
         file.unlink()
-
-
-def on_a_terminal(*arguments):
-    """Run Python with standard error on a terminal: what that shows."""
-    import pty
-
-    master, slave = pty.openpty()
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
-    environment.pop("NO_COLOR", None)
-    with subprocess.Popen([sys.executable, *arguments], stderr=slave, env=environment) as process:
-        os.close(slave)
-        shown = b""
-        # A terminal whose last writer is gone raises an error on some systems.
-        with contextlib.suppress(OSError):
-            while piece := os.read(master, 4096):
-                shown += piece
-    os.close(master)
-    assert process.returncode == 0, shown
-    return shown.decode()
 
 
 def said(capfd):
@@ -118,7 +89,7 @@ def test_a_command_says_it_once_and_how_long_it_took(own_cache, furthest):
 
 
 @on_posix
-def test_python_says_it_where_somebody_watches(own_cache, python):
+def test_python_says_it_where_somebody_watches(own_cache, python, on_a_terminal):
     alone = python("-c", SIMULATE)
     assert (alone.returncode, alone.stdout, alone.stderr) == (0, "", "")
     assert not on_a_terminal("-c", SIMULATE)
@@ -262,7 +233,7 @@ compiling.folder = lambda: None
 
 
 @on_posix
-def test_the_display_goes_on_and_names_what_is_compiled():
+def test_the_display_goes_on_and_names_what_is_compiled(on_a_terminal):
     shown = on_a_terminal(
         "-c",
         DISPLAYS + "with compiling.announced('all'):\n"
@@ -277,7 +248,7 @@ def test_the_display_goes_on_and_names_what_is_compiled():
 
 
 @on_posix
-def test_a_display_that_is_there_takes_it_in():
+def test_a_display_that_is_there_takes_it_in(on_a_terminal):
     shown = on_a_terminal(
         "-c",
         DISPLAYS + "with bars.bars_of(TextColumn('{task.description}|{task.fields[text]}')) as bar:"
@@ -292,7 +263,7 @@ def test_a_display_that_is_there_takes_it_in():
 
 
 @on_posix
-def test_its_own_display_gives_way():
+def test_its_own_display_gives_way(on_a_terminal):
     shown = on_a_terminal(
         "-c",
         DISPLAYS + "with compiling.announced('x'):\n"

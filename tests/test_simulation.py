@@ -1,4 +1,3 @@
-import contextlib
 import gc
 import json
 import os
@@ -200,22 +199,9 @@ ft.simulate(instance.problem, instance.mu, ft.Strategy(rule), runs=2, max_rounds
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
 @pytest.mark.parametrize(("patience", "drawn"), [("0.1", True), ("1000", False)])
-def test_a_bar_shows_on_a_terminal_what_takes_long(patience, drawn):
-    import pty
-
-    master, slave = pty.openpty()
-    command = [sys.executable, "-W", "ignore", "-c", SLOW, patience]
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
-    with subprocess.Popen(command, stderr=slave, env=environment) as process:
-        os.close(slave)
-        shown = b""
-        # A terminal whose last writer is gone raises an error on some systems.
-        with contextlib.suppress(OSError):
-            while piece := os.read(master, 4096):
-                shown += piece
-    os.close(master)
-    assert process.returncode == 0, shown
-    assert (b"sluggish" in shown) == drawn
+def test_a_bar_shows_on_a_terminal_what_takes_long(patience, drawn, on_a_terminal):
+    shown = on_a_terminal("-W", "ignore", "-c", SLOW, patience, columns=80)
+    assert ("sluggish" in shown) == drawn
     assert bool(shown) == drawn
 
 
