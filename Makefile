@@ -53,7 +53,7 @@ reproduction: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
 
-# With the machine code of all kernels inside: nothing is compiled where it is installed.
+# With the machine code of every rule and stopping test inside.
 wheel: $(READY)
 	$(BIN)/python scripts/wheel.py --out dist
 
