@@ -24,7 +24,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -34,6 +33,8 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.fuzzing.runner import Case, Line, Outcome, judge, run_all
+
+from furthest.bars import bar
 
 # Where a sync costs nothing, if there is such a place.
 MEMORY = next((place for place in ("/dev/shm",) if os.access(place, os.W_OK)), None)  # noqa: S108
@@ -184,24 +185,6 @@ def summary(verdicts: list[Verdict]) -> dict[str, Any]:
     }
 
 
-@contextmanager
-def _bar(what: str, total: int) -> Iterator[Any]:
-    from rich import progress
-
-    from furthest.bars import bars_of
-
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeRemainingColumn(),
-        progress.TextColumn("{task.fields[bad]} bad"),
-    )
-    with bars_of(*columns) as bar:
-        task = bar.add_task(what, total=total, bad=0)
-        yield lambda bad: bar.update(task, advance=1, bad=bad)
-
-
 def main() -> int:
     """Fuzz, report, and say whether all went well."""
     parser = argparse.ArgumentParser(
@@ -221,11 +204,11 @@ def main() -> int:
     started = time.perf_counter()
     keep = options.keep.resolve()
     cases = fuzz(options.target, numbers, options.seed, options.jobs, keep, quick=options.quick)
-    with _bar(options.target, len(numbers)) as advance:
+    with bar(options.target, len(numbers)) as drawn:
         for verdict in cases:
             verdicts.append(verdict)
             bad += bool(verdict.bad)
-            advance(bad)
+            drawn.advance(1, text=f"{bad} bad")
             for text in verdict.bad:
                 again = f"{options.target} --seed {options.seed} --only {verdict.number}"
                 print(f"{again}: {ascii(text)[1:-1]}", file=sys.stderr, flush=True)

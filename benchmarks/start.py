@@ -1,17 +1,19 @@
 """The wait at the start: the first and the second call of everything, in processes of their own.
 
-    python benchmarks/start.py [--python .venv/bin/python] [--source ../other/src] [--json FILE]
+    python benchmarks/start.py [--python .venv/bin/python] [--source ../other/src] [--repeats 3]
 
-The first call of a column finds an empty cache of compiled code, the second what the first has
-left; `study` commands follow one another in one folder, so each first call has what the ones
-before it have compiled. Seconds of processor time, all processes together, and of wall time.
-Another version is measured by its sources (`--source`) or by the Python it is installed for.
+The first call of a sequence finds an empty cache of compiled code, the second what the first has
+left; the calls of one sequence follow one another in one folder, so each has what the ones before
+it have compiled. Seconds of processor time, all processes together, and of wall time: the mean and
+its standard error. Another version is measured by its sources (`--source`) or by the Python it is
+installed for.
 """
 
 import argparse
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import time
@@ -25,20 +27,33 @@ notion = "additive"
 sigma = 1.0
 arms = [[1.0, 0.0], [0.0, 1.0], [0.9, 0.3], [0.5, 0.5]]
 """
-COMMANDS: dict[str, tuple[str, ...]] = {
-    "import furthest": ("-c", "import furthest"),
-    "--help": ("--help",),
-    "simulate hard --runs 10": ("simulate", "hard", "--runs", "10"),
-    "complexity hard": ("complexity", "hard"),
-    "compare hard --sampling all": ("compare", "hard", "--sampling", "all", "--runs", "10"),
-}
-STUDY: dict[str, tuple[str, ...]] = {
-    "study create": ("study", "create", "paint", "problem.toml", "--delta", "0.01"),
-    "study ask": ("study", "ask", "paint"),
-    "study tell": ("study", "tell", "paint"),
-    "study show": ("study", "show", "paint"),
-    "study show --foresight": ("study", "show", "paint", "--foresight"),
-}
+# Two rules in one process: the second finds what the first has compiled, stored or not.
+BOTH = """
+import furthest as ft
+instance = ft.hard()
+for rule in ("lebai", "lingame"):
+    ft.simulate(instance.problem, instance.mu, ft.Strategy(rule), runs=10)
+"""
+SIMULATE = ("simulate", "hard", "--runs", "10")
+SEQUENCES: list[dict[str, tuple[str, ...]]] = [
+    {"import furthest": ("-c", "import furthest")},
+    {"--help": ("--help",)},
+    {
+        "simulate hard --runs 10": SIMULATE,
+        "and then --sampling lingame": (*SIMULATE, "--sampling", "lingame"),
+        "and then --sampling uniform": (*SIMULATE, "--sampling", "uniform"),
+    },
+    {"lebai and lingame in one process": ("-c", BOTH)},
+    {"complexity hard": ("complexity", "hard")},
+    {"compare hard --sampling all": ("compare", "hard", "--sampling", "all", "--runs", "10")},
+    {
+        "study create": ("study", "create", "paint", "problem.toml", "--delta", "0.01"),
+        "study ask": ("study", "ask", "paint"),
+        "study tell": ("study", "tell", "paint"),
+        "study show": ("study", "show", "paint"),
+        "study show --foresight": ("study", "show", "paint", "--foresight"),
+    },
+]
 
 
 class Cost(NamedTuple):
@@ -80,38 +95,44 @@ class Place(NamedTuple):
         spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         return Cost(round(spent, 2), round(wall, 2))
 
-    def study_arguments(self, name: str, attempt: int) -> list[str]:
-        """A command of the study, so that it can be given twice."""
-        words = list(STUDY[name])
+    def arguments(self, name: str, words: tuple[str, ...], attempt: int) -> list[str]:
+        """What is called; a study's commands so that they can be given twice."""
         if name == "study create" and attempt:
-            words[2] = "again"
+            return [*words[:2], "again", *words[3:]]
         if name == "study tell":
             trial = json.loads(self.call("study", "ask", "paint", "--json"))[0]["id"]
-            words += [trial, "0.5"]
-        return words
+            return [*words, trial, "0.5"]
+        return list(words)
 
 
-def measure(python: str, source: Path | None) -> dict[str, list[Cost]]:
-    """First and second call of everything."""
-    found: dict[str, list[Cost]] = {}
-    for name, arguments in COMMANDS.items():
+Found = dict[str, list[list[Cost]]]
+
+
+def measure(python: str, source: Path | None, found: Found) -> None:
+    """First and second call of everything, once more."""
+    for sequence in SEQUENCES:
         with TemporaryDirectory() as folder:
             place = Place(python, source, Path(folder))
-            found[name] = [place.cost(*arguments) for _ in range(2)]
-        show(name, found[name])
-    with TemporaryDirectory() as folder:
-        place = Place(python, source, Path(folder))
-        (place.folder / "problem.toml").write_text(PROBLEM, encoding="utf-8")
-        for name in STUDY:
-            found[name] = [place.cost(*place.study_arguments(name, call)) for call in range(2)]
-            show(name, found[name])
-    return found
+            (place.folder / "problem.toml").write_text(PROBLEM, encoding="utf-8")
+            for name, words in sequence.items():
+                calls = [place.cost(*place.arguments(name, words, call)) for call in range(2)]
+                found.setdefault(name, []).append(calls)
 
 
-def show(name: str, calls: list[Cost]) -> None:
-    """One line of the table."""
-    cells = "".join(f"{call.processor:>10.2f}{call.wall:>8.2f}" for call in calls)
-    print(f"{name:<30}{cells}", flush=True)
+def summary(numbers: list[float]) -> str:
+    """Mean and standard error."""
+    mean = statistics.fmean(numbers)
+    if len(numbers) == 1:
+        return f"{mean:.2f}"
+    return f"{mean:.2f} ± {statistics.stdev(numbers) / len(numbers) ** 0.5:.2f}"
+
+
+def show(found: Found) -> None:
+    """The table."""
+    print(f"{'':<34}{'first':>15}{'wall':>15}{'second':>15}{'wall':>15}")
+    for name, repeats in found.items():
+        cells = [[getattr(c[k], what) for c in repeats] for k in range(2) for what in Cost._fields]
+        print(f"{name:<34}" + "".join(f"{summary(cell):>15}" for cell in cells))
 
 
 def main() -> None:
@@ -119,10 +140,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--source", type=Path)
+    parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    print(f"{'':<30}{'first':>10}{'wall':>8}{'second':>10}{'wall':>8}")
-    found = measure(arguments.python, arguments.source)
+    found: Found = {}
+    for repeat in range(arguments.repeats):
+        print(f"repeat {repeat + 1} of {arguments.repeats} ...", file=sys.stderr, flush=True)
+        measure(arguments.python, arguments.source, found)
+    show(found)
     if arguments.json:
         arguments.json.write_text(json.dumps(found), encoding="utf-8")
 

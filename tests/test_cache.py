@@ -19,25 +19,12 @@ import pytest
 from numba.core import caching
 
 import furthest
+from compilations import COUNT_COMPILATIONS
 from furthest.kernels import cache
 from furthest.kernels.cache import compiled_sources, source_digest
+from furthest.stopping.nomination import Nominee
 
 PACKAGE = Path(furthest.__file__).parent
-
-COUNT_COMPILATIONS = """
-import json
-import numba.core.event as events
-
-class Counter(events.Listener):
-    count = 0
-    def on_start(self, event):
-        self.count += 1
-    def on_end(self, event):
-        pass
-
-counter = Counter()
-events.register("numba:compile", counter)
-"""
 
 # The rule and the test that are compiled soonest: here they are compiled from nothing.
 SIMULATE = (
@@ -485,3 +472,12 @@ def test_what_ends_up_in_machine_code_is_in_the_stamp():
                     )
                     assert source in stamped or not is_state, (path, value)
     assert seen > 100
+
+
+def test_only_classes_that_their_module_knows_are_stored():
+    """Another one would come back from disk as a class of its own, and never be found again."""
+    known = numba.typeof(Nominee(0, 1.0, 2))
+    assert not cache.is_foreign((known,))
+    namesake = type("Nominee", (Nominee,), {"__module__": Nominee.__module__})
+    assert cache.is_foreign((numba.typeof(namesake(0, 1.0, 2)),))
+    assert cache.is_foreign((numba.typeof((1, namesake(0, 1.0, 2))),))

@@ -10,7 +10,7 @@ import numba
 import pytest
 
 import furthest as ft
-from furthest import bars, beforehand, cli, compiling, sampling, simulation, stopping
+from furthest import beforehand, cli, compiling, sampling, simulation, stopping, watching
 from furthest.compiling import announced, words
 from furthest.preparation import prepare
 from furthest.workers import spread
@@ -223,7 +223,6 @@ def test_a_forked_worker_says_nothing(record, capfd):
 DISPLAYS = """
 import numba
 from furthest import bars, compiling
-from rich.progress import TextColumn
 
 def compile_something():
     numba.njit(lambda x: x)(1)
@@ -251,32 +250,32 @@ def test_the_display_goes_on_and_names_what_is_compiled(on_a_terminal):
 def test_a_display_that_is_there_takes_it_in(on_a_terminal):
     shown = on_a_terminal(
         "-c",
-        DISPLAYS + "with bars.bars_of(TextColumn('{task.description}|{task.fields[text]}')) as bar:"
-        "\n    bar.add_task('runs', text='of mine')\n"
-        "    with compiling.announced('[b]'): compile_something(); bar.refresh()\n"
-        "    assert len(bar.tasks) == 1\n",
+        DISPLAYS + "with bars.bar('runs', 3) as bar:\n"
+        "    bar.update(done=2, text='of mine')\n"
+        "    with compiling.announced('[b]'): compile_something()\n",
     )
-    assert "compiling [b] for this process" in shown
-    assert "compiling [b]|" in shown
-    assert "runs|of mine" in shown
+    line, _, display = shown.partition("\r\n")
+    assert line.endswith("compiling [b] for this process: some seconds")
+    assert "compiling [b] " in display
+    assert "2/3" in display
+    assert "of mine" in display
+    assert display.endswith("\x1b[2K")
     assert shown.count("\x1b[?25l") == 1  # one display hides the cursor
 
 
 @on_posix
-def test_its_own_display_gives_way(on_a_terminal):
+def test_a_later_bar_joins_the_display(on_a_terminal):
     shown = on_a_terminal(
         "-c",
         DISPLAYS + "with compiling.announced('x'):\n"
         "    compile_something()\n"
-        "    with bars.bars_of(TextColumn('{task.description}')) as bar:\n"
-        "        bar.add_task('runs')\n"
-        "        compile_something()\n"
-        "        bar.refresh()\n"
-        "        assert len(bars._live) == 1, bars._live\n"
-        "        assert len(bar.tasks) == 2\n"
-        "    assert not bars._live\n",
+        "    with bars.bar('runs', 3): compile_something()\n"
+        "    compile_something()\n"
+        "assert bars._screen._display is None\n",
     )
     assert shown.index("compiling x") < shown.index("runs") < shown.rindex("compiling x")
+    assert shown.count("\x1b[?25l") == 1
+    assert shown.endswith("\x1b[2K")
 
 
 class ZMQInteractiveShell:
@@ -285,11 +284,11 @@ class ZMQInteractiveShell:
 
 @pytest.mark.filterwarnings("error")
 def test_a_notebook_is_somebody_who_watches(record, monkeypatch, capfd):
-    assert not bars.in_notebook()
+    assert not watching.in_notebook()
     monkeypatch.setattr(builtins, "get_ipython", ZMQInteractiveShell, raising=False)
-    assert bars.in_notebook()
+    assert watching.in_notebook()
     # Without widgets there is no display, and no complaint.
-    monkeypatch.setattr(bars, "_has_widgets", lambda: False)
+    monkeypatch.setattr("furthest.bars.find_spec", lambda _: None)
     with announced("x"):
         compile_something()
     assert said(capfd) == ["compiling x for this process: some seconds"]
@@ -304,7 +303,6 @@ def test_what_is_compiled_in_words():
 
 def test_with_quiet_nothing_is_said(record, monkeypatch, capfd):
     monkeypatch.setattr(compiling, "is_watched", lambda: True)
-    monkeypatch.setattr(compiling, "Line", lambda: None)
     warm_up = simulation.warm_up
 
     def compiles(job):

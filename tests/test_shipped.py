@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import furthest
+from compilations import COUNT_COMPILATIONS
 from furthest.kernels import shipped
-from test_cache import COUNT_COMPILATIONS
 
 PACKAGE = Path(furthest.__file__).parent
 

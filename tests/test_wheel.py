@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from compilations import COUNT_COMPILATIONS
 from furthest.kernels import shipped
-from test_cache import COUNT_COMPILATIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -41,5 +41,12 @@ def test_an_interruption_does_not_wait_for_the_rest(monkeypatch):
     assert sorted(found) == [0.25, 0.5, 1.0]
 
 
+def test_a_failure_does_not_wait_for_the_rest():
+    """One call fails and one never ends."""
+    never, _ = os.pipe()
+    with pytest.raises(ZeroDivisionError):
+        list(workers.spread(inverse, [(None, never), (0,)], 2))
+
+
 def inverse(number, never=None):
     return os.read(never, 1) if number is None else 1 / number

@@ -1,143 +1,91 @@
-"""Bars on standard error where that is a terminal, which leave nothing behind."""
+"""Bars on standard error where somebody watches, which leave nothing behind.
 
-import builtins
-import sys
+There is one display, however many bars there are: two would write over each other. Whoever has
+something to show adds a bar to it; it appears with the first one and goes with the last.
+"""
+
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-if TYPE_CHECKING:
-    from rich.progress import Progress
+from rich import progress
+from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
+
+from furthest.display import one_line
+from furthest.watching import NOBODY, Watch, in_notebook, is_watched
 
 # Seconds for which nobody needs a bar.
 PATIENCE = 1.0
 
 
-class Watch(NamedTuple):
-    """Who is told how far a simulation is."""
+class Bar:
+    """What is under way, how far it is, and a remark; drawn once it has begun."""
 
-    finished: Callable[[int], None]  # so many more runs are finished
-    within: Callable[[int], None]  # the present run has so many measurements
+    def __init__(self, what: str, total: float | None = None, *, counted: bool = True) -> None:
+        """Say what is under way.
 
+        Args:
+            what: In words.
+            total: How much there is to do, if that is known.
+            counted: Whether that is a number of things; or a share is shown.
+        """
+        self._state: dict[str, Any] = {"what": _plain(what), "total": total, "completed": 0}
+        self._state |= {"counted": counted, "text": ""}
+        self._task: progress.TaskID | None = None
 
-def _ignore(_: int) -> None:
-    pass
+    @property
+    def is_drawn(self) -> bool:
+        """Whether somebody sees it."""
+        return self._task is not None
 
+    def begin(self) -> None:
+        """Draw it from now on, where somebody watches."""
+        with _screen.lock:
+            if self._task is None and _can_draw():
+                self._task = _screen.add(self._state)
 
-NOBODY = Watch(_ignore, _ignore)
+    def update(
+        self,
+        *,
+        what: str | None = None,
+        total: float | None = None,
+        done: float | None = None,
+        text: str | None = None,
+    ) -> None:
+        """What has changed; `text` may have Rich's markup."""
+        words = None if what is None else _plain(what)
+        new = {"what": words, "total": total, "completed": done, "text": text}
+        with _screen.lock:
+            self._state |= {name: value for name, value in new.items() if value is not None}
+            if self._task is not None:
+                _screen.update(self._task, self._state)
 
-
-# The displays that are on the terminal now; more than one would write over each other.
-_live: "list[Progress]" = []
-
-
-def in_notebook() -> bool:
-    """Whether this is a notebook's kernel, which puts its own function among the builtins."""
-    shell = getattr(builtins, "get_ipython", lambda: None)()
-    return type(shell).__name__ == "ZMQInteractiveShell"
-
-
-def is_watched() -> bool:
-    """Whether somebody reads standard error while it is written."""
-    return _is_terminal() or in_notebook()
-
-
-def _is_terminal() -> bool:
-    """Whether standard error is one; a process may have none, a closed one, or one of its own."""
-    try:
-        return bool(sys.stderr.isatty())
-    except (AttributeError, ValueError):
-        return False
-
-
-def bars_of(*columns: Any, drawn: bool = True, gives_way: bool = False) -> "Progress":
-    """An empty display of bars; silent where it is not to be drawn, or nobody watches.
-
-    One that gives way ends where another one begins.
-    """
-    from rich.console import Console
-    from rich.progress import Progress
-
-    class Bars(Progress):
-        def start(self) -> None:
-            for other in [each for each in _live if each is not self]:
-                if getattr(other, "gives_way", False):
-                    other.stop()
-            super().start()
-            if not self.disable and self not in _live:
-                _live.append(self)
-
-        def stop(self) -> None:
-            if self in _live:
-                _live.remove(self)
-            super().stop()
-
-    console = Console(stderr=True)
-    # Rich draws in notebooks with the help of widgets, and complains where there are none.
-    shown = drawn and (console.is_terminal or (console.is_jupyter and _has_widgets()))
-    # Rich before 15 ends a display that was never shown with an empty line.
-    console.quiet = not shown
-    bars = Bars(*columns, console=console, transient=True, disable=not shown)
-    bars.gives_way = gives_way  # type: ignore[attr-defined]
-    return bars
-
-
-def _has_widgets() -> bool:
-    return find_spec("ipywidgets") is not None
-
-
-class Line:
-    """One more bar, in the display that is there already or else in one of its own."""
-
-    def __init__(self) -> None:
-        self._bars: Progress | None = None
-        self._own = False
-        self._task: Any = None
-
-    def update(self, what: str, done: int, total: int | None) -> None:
-        """Draw it."""
-        from rich.markup import escape
-
-        if self._bars is not None and self._bars not in _live:
-            self._bars = None  # it has ended, or given way
-        state: Any = {"description": escape(what), "completed": done, "total": total}
-        if self._bars is None:
-            self._begin(state)
-        else:
-            self._bars.update(self._task, **state)
+    def advance(self, more: float, text: str | None = None) -> None:
+        """So much more is done."""
+        with _screen.lock:
+            self.update(done=self._state["completed"] + more, text=text)
 
     def end(self) -> None:
         """Leave nothing behind."""
-        bars, self._bars = self._bars, None
-        if bars is None or bars not in _live:
-            return
-        if self._own:
-            bars.stop()
-        else:
-            bars.remove_task(self._task)
-
-    def _begin(self, state: Any) -> None:
-        self._own = not _live
-        bars = _own_display() if self._own else _live[-1]
-        # Other displays have columns of their own; these two fields are all that they show.
-        self._task = bars.add_task(**state, text="", within="")
-        if self._own:
-            bars.start()
-        self._bars = bars
+        with _screen.lock:
+            task, self._task = self._task, None
+            if task is not None:
+                _screen.remove(task)
 
 
-def _own_display() -> "Progress":
-    from rich import progress
-
-    return bars_of(
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-        gives_way=True,
-    )
+@contextmanager
+def bar(what: str, total: float | None = None, *, counted: bool = True) -> Iterator[Bar]:
+    """A bar for this block."""
+    drawn = Bar(what, total, counted=counted)
+    drawn.begin()
+    try:
+        yield drawn
+    finally:
+        drawn.end()
 
 
 @contextmanager
@@ -146,29 +94,86 @@ def patient_bar(what: str, runs: int) -> Iterator[Watch]:
 
     Beside it stands how long the present run is: a rule that never stops shows there.
     """
-    if not _is_terminal():
+    if not is_watched():
         yield NOBODY
         return
-    from rich import progress
-
-    bar = bars_of(
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-        progress.TextColumn("{task.fields[within]}"),
-    )
-    task = bar.add_task(what, total=runs, within="")
-    begin = threading.Timer(PATIENCE, bar.start)
+    drawn = Bar(what, runs)
+    begin = threading.Timer(PATIENCE, drawn.begin)
     begin.daemon = True
     begin.start()
     try:
         yield Watch(
-            lambda more: bar.update(task, advance=more, within=""),
-            lambda taken: bar.update(task, within=f"a run has {taken:,} measurements"),
+            lambda more: drawn.advance(more, text=""),
+            lambda taken: drawn.update(text=f"a run has {taken:,} measurements"),
         )
     finally:
         begin.cancel()
         begin.join()
-        if bar.live.is_started:
-            bar.stop()
+        drawn.end()
+
+
+class _Screen:
+    """The display, while there is a bar."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._display: progress.Progress | None = None
+
+    def add(self, state: dict[str, Any]) -> progress.TaskID:
+        if self._display is None:
+            self._display = progress.Progress(
+                progress.TextColumn("{task.fields[what]}"),
+                progress.BarColumn(),
+                _Done(),
+                _Time(),
+                progress.TextColumn("{task.fields[text]}"),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._display.start()
+        return self._display.add_task("", **state)
+
+    def update(self, task: progress.TaskID, state: dict[str, Any]) -> None:
+        if self._display is not None:
+            self._display.update(task, **state)
+
+    def remove(self, task: progress.TaskID) -> None:
+        if self._display is None:
+            return
+        if len(self._display.tasks) > 1:
+            self._display.remove_task(task)
+        else:
+            display, self._display = self._display, None
+            display.stop()
+
+
+class _Done(progress.ProgressColumn):
+    """How much is done: 3/10, or 30%."""
+
+    def render(self, task: progress.Task) -> Text:
+        if not task.fields["counted"]:
+            return Text(f"{task.percentage:.0f}%")
+        total = "?" if task.total is None else f"{task.total:,.0f}"
+        return Text(f"{task.completed:,.0f}/{total}")
+
+
+class _Time(progress.TimeRemainingColumn):
+    """How long it will take; how long it has taken, where that does not follow from the past."""
+
+    def render(self, task: progress.Task) -> Text:
+        if task.total is None or task.fields["text"]:
+            return progress.TimeElapsedColumn().render(task)
+        return super().render(task)
+
+
+_screen = _Screen()
+
+
+def _can_draw() -> bool:
+    """Rich draws in notebooks with the help of widgets, and complains where there are none."""
+    return is_watched() and (not in_notebook() or find_spec("ipywidgets") is not None)
+
+
+def _plain(text: str) -> str:
+    """No markup, and nothing that controls a terminal."""
+    return escape(one_line(text))

@@ -93,7 +93,8 @@ def compiled(piece: Piece) -> Compiled:
         if piece.strategy is None:
             complexity(piece.problem, MU)
         else:
-            simulate(piece.problem, MU, piece.strategy, 0.1, runs=1, max_rounds=ROUNDS, quiet=True)
+            informed = replace(piece.strategy, options={})  # of μ, where a rule asks for it
+            simulate(piece.problem, MU, informed, 0.1, runs=1, max_rounds=ROUNDS, quiet=True)
             for problem in _studied(piece.problem, piece.strategy):
                 _study(problem, piece.strategy)
     return Compiled(piece.what, counter.kernels, counter.seconds)

@@ -17,11 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from furthest.bars import Line, is_watched
 from furthest.display import one_line
+from furthest.watching import is_watched
 from furthest.writing import write_text
 
 if TYPE_CHECKING:
+    from furthest.bars import Bar
     from furthest.strategy import Strategy
 
 RECORD = "compiled.json"
@@ -121,7 +122,8 @@ class _Call(Counter):
         self._said = said
         self._told = False
         self._last: Record | None = None
-        self._line: Line | None = None
+        self._shown = False
+        self._bar: Bar | None = None
         self._listening = self.listening()
         self._listening.__enter__()
 
@@ -129,9 +131,10 @@ class _Call(Counter):
         """The end of a block; the end of the call, if it was the last."""
         with _state.lock:
             del self.blocks[block]
-            if self._line is not None:
+            if self._bar is not None:
                 with suppress(OSError, ValueError):
-                    self._line.end()
+                    self._bar.end()
+                self._bar = None
             if self.blocks:
                 return
             self._listening.__exit__(None, None, None)
@@ -142,7 +145,7 @@ class _Call(Counter):
 
     def hush(self) -> None:
         """Say nothing from now on."""
-        self._said, self._told, self._line = False, True, None
+        self._told, self._shown, self._bar = True, False, None
 
     def on_start(self, event: Any) -> None:
         """Tell it once, and draw how far it is."""
@@ -170,17 +173,21 @@ class _Call(Counter):
                 message = _message(self.what, self._last, kept=_is_kept(event))
                 sys.stderr.write(f"{message}\n")
                 sys.stderr.flush()
-        if watched:
-            self._line = Line()
+        self._shown = watched
 
     def _draw(self) -> None:
-        if self._line is None:
+        if not self._shown:
             return
+        from furthest.bars import Bar
+
+        what = f"compiling {list(self.blocks.values())[-1]}"
         begun = self.kernels + self._depth
         total = None if self._last is None else max(self._last.kernels, begun)
         with suppress(OSError, ValueError):
-            what = one_line(list(self.blocks.values())[-1])
-            self._line.update(f"compiling {what}", self.kernels, total)
+            if self._bar is None:
+                self._bar = Bar(what)
+                self._bar.begin()
+            self._bar.update(what=what, done=self.kernels, total=total)
 
 
 class _State:

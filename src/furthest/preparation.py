@@ -105,7 +105,7 @@ def _checked_rule(rule: Rule) -> Rule:
 
     @wraps(rule.choose)
     def choose(state: Any, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-        arm = rule.choose(state, task, evidence, stopping)
+        arm = rule.choose(_as_made(state), task, evidence, stopping)
         if arm not in range(len(task.arms)):
             raise StrategyError(
                 f"the sampling rule {rule.name!r} chose arm {arm!r}: there is no arm {arm}, they "
@@ -126,7 +126,7 @@ def _checked_test(test: StoppingTest, levels: int) -> StoppingTest:
     def judge(
         state: Any, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
     ) -> tuple[int, int]:
-        answer, reached = test.judge(state, task, evidence, nominee, rule)
+        answer, reached = test.judge(_as_made(state), task, evidence, nominee, rule)
         answers = len(task.answers)
         if answer not in range(answers) or not nominee.reached <= reached <= levels:
             raise StrategyError(
@@ -171,3 +171,9 @@ def _own_type(state: Any, part: Any, *functions: Callable[..., Any] | None) -> A
 @cache
 def _subtype(state: Any, part: Any, module: str) -> Any:
     return type(state.__name__, (state,), {"__module__": module})
+
+
+def _as_made(state: Any) -> Any:
+    """The state in the type of whoever made it, for which there may be machine code on disk."""
+    made: Any = type(state).__base__
+    return made._make(state)

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from furthest.bars import NOBODY, Watch, patient_bar
 from furthest.compiling import announced, words
 from furthest.engine import simulated
 from furthest.errors import InputError, UnstoppedWarning
@@ -26,6 +25,7 @@ from furthest.results import Results
 from furthest.stopping.nomination import Progress
 from furthest.strategy import Strategy
 from furthest.task import Smoothness, Task
+from furthest.watching import NOBODY, Watch, is_watched
 from furthest.workers import spread
 
 # Four times what the paper's longest cells need on average; a second or two of compiled code.
@@ -163,7 +163,9 @@ def simulate(
 def _shown(
     what: str, runs: int, progress: Advance | None, quiet: bool
 ) -> AbstractContextManager[Watch]:
-    if progress is None and not quiet:
+    if progress is None and not quiet and is_watched():
+        from furthest.bars import patient_bar
+
         return patient_bar(what, runs)
     return nullcontext(NOBODY._replace(finished=progress or NOBODY.finished))
 

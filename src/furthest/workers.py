@@ -44,7 +44,7 @@ def spread(function: Callable[..., T], calls: Sequence[tuple[Any, ...]], jobs: i
         _stop(pool)
         yield from (future.result() for future in finished)
         raise
-    except GeneratorExit:
+    except BaseException:  # abandoned, or a call has failed: nobody waits for the others
         _stop(pool)
         raise
     finally:

@@ -298,8 +298,8 @@ def test_a_signal_leaves_nothing_behind(name, sqlite_url, script, tmp_path):
 # A child that would outlive everybody: it says so, to whoever reads its standard error. That ends
 # when the last process that has it has ended.
 LASTING = """
-import subprocess, sys
-print("ready", file=sys.stderr, flush=True)
+import os, subprocess, sys
+os.write(2, b"ready\\n")  # in one piece, where two of them write at once
 subprocess.run([sys.executable, "-c", "import sys, time; time.sleep(30); sys.exit('outlived')"])
 """
 

@@ -109,11 +109,15 @@ def _print(done: list["Compiled"], seconds: float, folder: str) -> None:
 
 def _show(done: list["Compiled"], seconds: float, folder: str) -> None:
     from rich.console import Console
+    from rich.table import Table
 
     console = Console()
     new = [each for each in done if each.kernels]
     if new:
-        table = o.table("compiled", "kernels", "seconds", right=True)
+        table = Table()
+        table.add_column("compiled", overflow="fold")
+        for heading in ("kernels", "seconds"):
+            table.add_column(heading, justify="right", no_wrap=True)
         for each in new:
             table.add_row(each.what, str(each.kernels), f"{each.seconds:.1f}")
         console.print(table)

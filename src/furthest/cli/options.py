@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from furthest import bars
 from furthest.display import one_line
 from furthest.errors import InputError
 from furthest.numerals import number
+from furthest.watching import is_watched
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from furthest.problem import Problem
     from furthest.strategy import Strategy
 
-bars_of = bars.bars_of
 
 Instance = Annotated[
     str,
@@ -173,18 +172,14 @@ def compilation(
 
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error where that is a terminal."""
-    from rich import progress
+    """A bar on standard error where somebody watches."""
+    if not is_watched():
+        yield lambda _: None
+        return
+    from furthest.bars import bar
 
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TimeRemainingColumn(),
-    )
-    with bars_of(*columns) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda runs: bar.advance(task, runs)
+    with bar(what, total) as drawn:
+        yield drawn.advance
 
 
 def print_problem(console: "Console", instance: Any) -> None:

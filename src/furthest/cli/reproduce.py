@@ -65,35 +65,35 @@ def command(
 @contextmanager
 def _bars(pieces: list["Piece"], quiet: bool) -> Iterator[Callable[["Piece"], None]]:
     """One bar for everything and one per entry, on a terminal; else a line per entry."""
-    from rich import progress as bars
+    from furthest.bars import Bar
+    from furthest.watching import is_watched
 
     left: dict[str, float] = {}
     for piece in pieces:
         left[piece.entry] = left.get(piece.entry, 0.0) + piece.effort
-    columns = (
-        bars.TextColumn("{task.description:<14}"),
-        bars.BarColumn(),
-        bars.TaskProgressColumn(),
-        bars.TimeElapsedColumn(),
-        bars.TimeRemainingColumn(),
-    )
-    with o.bars_of(*columns, drawn=not quiet) as progress:
-        drawn = not progress.disable
-        overall = progress.add_task("everything", total=sum(left.values()))
-        tasks = {name: progress.add_task(name, total=left[name], start=False) for name in left}
+    overall = Bar("everything", sum(left.values()), counted=False)
+    bars = {name: Bar(name, total, counted=False) for name, total in left.items()}
+    drawn = is_watched() and not quiet
 
-        def advance(piece: "Piece") -> None:
-            task = tasks[piece.entry]
-            progress.start_task(task)
-            progress.advance(task, piece.effort)
-            progress.advance(overall, piece.effort)
-            left[piece.entry] -= piece.effort
-            if left[piece.entry] < piece.effort / 2:
-                progress.remove_task(task) if drawn else None
-                if not drawn and not quiet:
-                    print(f"{piece.entry}: done", file=sys.stderr, flush=True)
+    def advance(piece: "Piece") -> None:
+        left[piece.entry] -= piece.effort
+        ended = left[piece.entry] < piece.effort / 2
+        if drawn:
+            overall.advance(piece.effort)
+            bars[piece.entry].begin()
+            bars[piece.entry].advance(piece.effort)
+            if ended:
+                bars[piece.entry].end()
+        elif ended and not quiet:
+            print(f"{piece.entry}: done", file=sys.stderr, flush=True)
 
+    if drawn:
+        overall.begin()
+    try:
         yield advance
+    finally:
+        for each in (overall, *bars.values()):
+            each.end()
 
 
 def _show(done: "Reproduction", page: Path) -> None:

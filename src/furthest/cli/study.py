@@ -505,25 +505,18 @@ def _progress(study: "Study") -> Iterator[Any]:
     """Statistic against threshold, on standard error where that is a terminal."""
     import time
 
-    from rich import progress as bars
+    from furthest.bars import bar
 
-    columns = (
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(),
-        bars.TextColumn("{task.fields[text]}"),
-        bars.TimeElapsedColumn(),
-    )
-    with o.bars_of(*columns) as bar:
-        task = bar.add_task(o.plain(study.name), total=1.0, text="")
+    with bar(study.name, 1.0, counted=False) as drawn:
         due = 0.0
 
         def report() -> None:
             nonlocal due
             began = time.monotonic()
-            if bar.disable or began < due:
+            if not drawn.is_drawn or began < due:
                 return
             status = study.status()
-            bar.update(task, completed=status.share, text=progress_of(status))
+            drawn.update(done=status.share, text=progress_of(status))
             # A display never takes more than a fifth of the time.
             due = time.monotonic() + max(0.2, 4 * (time.monotonic() - began))
 

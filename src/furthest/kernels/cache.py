@@ -14,6 +14,7 @@ again, and where nothing can be stored one `CacheWarning` says so.
 import hashlib
 import pickle
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -278,12 +279,19 @@ def _locked(folder: str, *, writing: bool) -> Iterator[None]:
 def is_foreign(signature: Any) -> bool:
     """Whether a NamedTuple from outside the package is among the arguments.
 
-    Its `choose` would become part of the cached code, and could change unseen.
+    Its `choose` would become part of the cached code, and could change unseen. And a class that its
+    module does not know would come back as another one, for which Numba would look for the code
+    anew at every call.
     """
     for kind in getattr(signature, "args", signature):
         home = getattr(kind, "instance_class", None)
-        if home is not None and not home.__module__.startswith("furthest."):
+        if home is not None and not _is_ours(home):
             return True
         if isinstance(kind, types.BaseTuple | State) and is_foreign(tuple(cast("Any", kind))):
             return True
     return False
+
+
+def _is_ours(home: type) -> bool:
+    known = getattr(sys.modules.get(home.__module__), home.__name__, None)
+    return home.__module__.startswith("furthest.") and known is home
