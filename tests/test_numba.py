@@ -320,3 +320,20 @@ def test_compilations_are_heard_of():
         assert numba.njit(lambda x: x)(1) == 1
     if heard[:1] != ["start"] or heard[-1:] != ["end"]:
         pytest.fail(f"the event numba:compile is not announced any more: {USED}")
+
+
+class Pair(NamedTuple):
+    first: int
+    second: Any
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(1, 0.5, True, (1, 2), (1, np.zeros(2)), Pair(1, np.zeros(2)), Pair(1, 2)),
+        *(np.zeros((2, 3)), np.zeros((2, 3)).T, np.zeros(4)[::2], np.arange(3), np.zeros(2, bool)),
+        *(np.broadcast_to(0.0, 3), Problem(np.eye(2), eps=0.1).task),
+    ],
+)
+def test_kinds_are_those_of_numba(value):
+    assert states.kind_of(value) == numba.typeof(value)

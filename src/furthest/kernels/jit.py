@@ -14,11 +14,11 @@ from numba.extending import intrinsic
 
 from furthest.kernels.cache import LaterCache
 from furthest.kernels.merging import PartCompiler, WholeCompiler
+from furthest.kernels.states import kind_of
 
 # Numba's types do not know the options that begin with an underscore, and much else.
 _njit: Any = numba.njit
 _config: Any = numba.config
-_typeof: Any = numba.typeof
 _cgutils: Any = cgutils
 
 P = ParamSpec("P")
@@ -174,7 +174,7 @@ class Apart:
     def address(self, *examples: Any) -> int:
         """Where the kernel is, compiled or loaded; the first examples settle the types."""
         if self._arguments is None and not _config.DISABLE_JIT:
-            self._arguments = tuple(_typeof(example) for example in examples)
+            self._arguments = tuple(kind_of(example) for example in examples)
             self._kernel.compile(self._arguments)
             found = self._kernel.overloads[self._arguments]
             name = found.fndesc.llvm_func_name

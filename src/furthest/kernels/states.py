@@ -14,11 +14,14 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.imputils import lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.core.typing.typeof import Purpose
 from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
+from numba.np.numpy_support import from_dtype, map_layout
 
 from furthest.task import Task
 
@@ -61,12 +64,23 @@ def by_reference(home: S) -> S:
 def _state(value: Any, purpose: Any) -> State:
     kinds: list[Any] = []
     for name, field in zip(value._fields, value, strict=True):
-        kind = (_state if hasattr(field, "_fields") else _typeof)(field, purpose)
+        kind = (_state if hasattr(field, "_fields") else kind_of)(field, purpose)
         if kind is None:
             where = f"{name} of {type(value).__name__}"
             raise TypeError(f"{where} is {field!r}, with which compiled code cannot work")
         kinds.append(kind)
     return State(tuple(kinds), type(value))
+
+
+def kind_of(value: Any, purpose: Any = Purpose.argument) -> Any:
+    """Numba's `typeof`, without the masked arrays that it imports to rule them out."""
+    if isinstance(value, tuple) and _typeof.dispatch(type(value)) is not _state:
+        kinds = [kind_of(each, purpose) for each in value]
+        return types.BaseTuple.from_types(kinds, type(value))
+    if type(value) is np.ndarray and value.dtype.kind in "fi":
+        kind, layout = from_dtype(value.dtype), map_layout(value)
+        return types.Array(kind, value.ndim, layout, readonly=not value.flags.writeable)
+    return _typeof(value, purpose)
 
 
 @register_model(State)
