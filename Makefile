@@ -18,6 +18,7 @@ coverage: $(READY)
 	$(BIN)/pytest -m "not slow" -n auto --dist loadfile --cov --cov-report=term
 
 test-slow: $(READY)
+	$(BIN)/python -m pip install --quiet --group notebook
 	$(BIN)/pytest -m slow
 
 # With the lowest versions that pyproject.toml allows, in an environment of their own. The compiled
