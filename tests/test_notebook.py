@@ -1,4 +1,4 @@
-"""What is said and drawn in a notebook, by a real kernel; `make test-slow` installs what it needs."""
+"""What is said and drawn in a notebook, by a real kernel: `make test-slow` installs one."""
 
 import pytest
 
