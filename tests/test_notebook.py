@@ -10,7 +10,7 @@ ft.simulate(instance.problem, instance.mu, strategy, runs=2)
 
 
 @pytest.mark.slow
-def test_it_is_said_once_and_drawn_once(own_cache, tmp_path):
+def test_it_is_said_once_and_drawn_once(own_cache):
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
     pytest.importorskip("ipywidgets")

@@ -446,12 +446,12 @@ def test_values_outside_the_bounds_are_refused(sqlite_url):
 
 
 def test_many_arms_begin_with_a_few(sqlite_url):
-    """K ≫ d: three factors of five levels are 125 combinations, but 13 parameters."""
-    levels = list(range(5))
+    """K ≫ d: three factors of nine levels are 729 combinations, but 25 parameters."""
+    levels = list(range(9))
     problem = ft.Problem.factorial({"x": levels, "y": levels, "z": levels}, eps=0.5)
     study = ft.Study.create("a", problem, 0.1, sqlite_url)
-    first = study.ask(13)
-    assert len({trial.arm for trial in first}) == 13
+    first = study.ask(25)
+    assert len({trial.arm for trial in first}) == 25
     assert all(trial.name.startswith("x=") for trial in first)
     for trial in first:
         study.tell(trial.id, 0.5)
