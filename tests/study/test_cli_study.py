@@ -2,11 +2,12 @@
 
 import json
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from furthest.cli import main
+from furthest.cli import THREADS, main
 
 MEASURE = "import sys, random; print((2.0, 0.0)[int(sys.argv[1])] + random.gauss(0, 1))"
 
@@ -182,6 +183,34 @@ def test_the_run_that_cannot_measure(study):
     assert data(study("run", "a", "--exec", "echo 1.0 #", "--limit", "2", "--json"))["state"] == (
         "running"
     )
+
+
+@pytest.mark.parametrize("own", [None, "3"])
+def test_a_command_may_have_threads_of_its_own(study, furthest, folder, monkeypatch, own):
+    """How many furthest keeps to is no business of what it runs."""
+    for name in THREADS:
+        monkeypatch.delenv(name, raising=False)
+    environment = {} if own is None else {THREADS[0]: own}
+    seen = f"import os; print(os.environ.get('{THREADS[0]}', 0))"
+    (folder / "seen.py").write_text(seen)
+    study("create", "a", "two.toml")
+    command = ("run", "a", "--limit", "1", "--exec", f"'{sys.executable}' seen.py")
+    assert furthest("study", *command, **environment).returncode == 0
+    (measured,) = data(study("export", "a", "--json"))["measurements"]
+    assert measured["value"] == float(own or 0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
+def test_a_command_line_has_one_thread(python, study, monkeypatch):
+    for name in THREADS:
+        monkeypatch.delenv(name, raising=False)
+    study("create", "a", "two.toml")
+    script = (
+        "import os, sys; from furthest.cli import main; sys.argv[:1] = ['furthest', 'study']\n"
+        "try: main()\n"
+        "finally: print(len(os.listdir('/proc/self/task')), file=sys.stderr)"
+    )
+    assert python("-c", script, "ask", "a").stderr.strip() == "1"
 
 
 def test_show_says_what_results_wait_for(study):

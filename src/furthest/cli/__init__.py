@@ -56,8 +56,13 @@ def options(
 ClickException: Any = typer.BadParameter.__mro__[2]
 
 
+# Where NumPy's BLAS looks for how many threads it may have.
+THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
+
+
 def main() -> None:
     """The entry point of the program."""
+    _keep_to_one_thread()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # The names of files may hold what no encoding can print.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -78,6 +83,17 @@ def main() -> None:
     except (typer.Abort, KeyboardInterrupt):
         code = _fail("interrupted", 1)
     sys.exit(_written() or code)
+
+
+def _keep_to_one_thread() -> None:
+    """NumPy's BLAS, unless the user says otherwise.
+
+    At its import it would start a thread for every core, which takes a tenth of a second, and
+    nothing here is large enough to need them. The variable is set for this process alone:
+    `os.environ`, which a study's commands are given, does not have it.
+    """
+    if not any(name in os.environ for name in THREADS):
+        os.putenv(THREADS[0], "1")
 
 
 def _written() -> int:
