@@ -176,7 +176,13 @@ def test_a_library_of_code():
     for part in ("finalize", "_optimize_final_module", "_get_module_for_linking"):
         has(library, part)
     has(library, "add_llvm_module", "ll_module")
-    has(library, "get_defined_functions")
+    for part in ("get_defined_functions", "has_dynamic_globals"):
+        has(library, part)
+    for part in ("_final_module", "_linking_libraries", "_reload_init"):
+        if part not in inspect.getsource(codegen):
+            pytest.fail(f"a library has no {part} any more: {USED}")
+    has(compiler.CompileResult, "_find_referenced_environments")
+    has(compiler, "compile_result")
     has(compiler.CompilerBase, "compile_extra", "func")
     has(compiler.CompilerBase, "define_pipelines")
     has(compiler.DefaultPassBuilder, "define_nopython_pipeline", "state")

@@ -13,7 +13,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from furthest.kernels.cache import LaterCache
-from furthest.kernels.merging import PartCompiler, WholeCompiler
+from furthest.kernels.parts import KeepingWholeCompiler, KeptPartCompiler
 from furthest.kernels.states import kind_of
 
 # Numba's types do not know the options that begin with an underscore, and much else.
@@ -59,7 +59,7 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 PART: Any = OPTIONS | {
     "forceinline": True,
     "no_cpython_wrapper": True,
-    "pipeline_class": PartCompiler,
+    "pipeline_class": KeptPartCompiler,
 }
 
 
@@ -83,7 +83,7 @@ def _compiled(function: Callable[P, R], *, forceinline: bool) -> Callable[P, R]:
     def part() -> Any:
         return _njit(**PART | {"forceinline": forceinline})(function)
 
-    whole = _njit(**OPTIONS, forceinline=False, pipeline_class=WholeCompiler)(function)
+    whole = _njit(**OPTIONS, forceinline=False, pipeline_class=KeepingWholeCompiler)(function)
     # This is how the compiler comes to a function that is called.
     whole.get_call_template = lambda *arguments: part().get_call_template(*arguments)
     whole.get_overload = lambda signature: part().get_overload(signature)

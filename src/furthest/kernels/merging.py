@@ -17,11 +17,15 @@ import llvmlite.binding as llvm
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.runtime.nrt import rtsys
 from numba.core.typed_passes import NativeLowering
 
 
 class Part(JITCodeLibrary):
     """Intermediate code of one function, to be merged into others."""
+
+    key: str | None = None  # its name on disk (`parts.py`), if it may be kept there
+    environments: Any = ()  # what came from there with it, and must live as long
 
     def add_llvm_module(self, ll_module: Any) -> None:
         """Take it as it is: it is optimised where it ends up."""
@@ -31,6 +35,23 @@ class Part(JITCodeLibrary):
         """There is nothing more to do."""
         self._finalized = True
 
+    def make_portable(self, descriptor: Any) -> None:
+        """Give its code names that mean the same in every process.
+
+        Numba's count what a process has compiled. What it has compiled of its own for this part
+        comes in, under names that no other part has.
+        """
+        for library in dict.fromkeys(self._linking_libraries):
+            if not is_everywhere(library):
+                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+                self._reload_init.update(library._reload_init)
+        self._linking_libraries = list(filter(is_everywhere, self._linking_libraries))
+        own = descriptor.mangled_name
+        descriptor.mangled_name = f"{self.name}.{self.key}"
+        for function in list(self.get_defined_functions()):
+            name = function.name
+            function.name = descriptor.mangled_name if name == own else f"{name}.{self.key}"
+
     def _get_module_for_linking(self) -> Any:
         """The code, so that several may contain it and it vanishes where it is merged."""
         if self._shared_module is None:
@@ -39,6 +60,11 @@ class Part(JITCodeLibrary):
                     function.linkage = "linkonce_odr"
             self._shared_module = self._final_module
         return self._shared_module
+
+
+def is_everywhere(library: Any) -> bool:
+    """Whether it means the same in every process: another part, or Numba's runtime."""
+    return isinstance(library, Part) or library is rtsys.library
 
 
 class Whole(JITCodeLibrary):
@@ -89,15 +115,25 @@ class _LowerPart(NativeLowering):
     def run_pass(self, state: Any) -> bool:
         context = state.targetctx
         state.library = Part(context.codegen(), state.func_id.func_qualname)
+        state.library.key = state.pipeline.key
         state.flags.no_compile = True
         super().run_pass(state)
+        if state.library.key is not None:
+            state.library.make_portable(state.cr.fndesc)
         state.library.finalize()
-        # Numba finds the code of a callee by its entry point. Nobody ever enters here: any builtin
-        # will do, as long as no other part has the same.
-        key = [].append  # type: ignore[var-annotated]
-        context.insert_user_function(key, state.cr.fndesc, [state.library])
-        state.cr = state.cr._replace(cfunc=key)
+        entry = enter(context, state.cr.fndesc, state.library)
+        state.cr = state.cr._replace(cfunc=entry)
         return True
+
+
+def enter(context: Any, descriptor: Any, part: Part) -> Any:
+    """Let Numba find a part by its entry point.
+
+    Nobody ever enters there: any builtin will do, as long as no other part has the same.
+    """
+    entry = [].append  # type: ignore[var-annotated]
+    context.insert_user_function(entry, descriptor, [part])
+    return entry
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -140,6 +176,7 @@ class PartCompiler(_Compiler):
     """For what kernels call."""
 
     lowering = _LowerPart
+    key: str | None = None  # of the part
 
 
 class WholeCompiler(_Compiler):
