@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from furthest.display import one_line
-from furthest.watching import NOBODY, Watch, in_notebook, is_watched
+from furthest.watching import Watch, in_notebook, is_watched
 
 # Seconds for which nobody needs a bar.
 PATIENCE = 1.0
@@ -94,9 +94,6 @@ def patient_bar(what: str, runs: int) -> Iterator[Watch]:
 
     Beside it stands how long the present run is: a rule that never stops shows there.
     """
-    if not is_watched():
-        yield NOBODY
-        return
     drawn = Bar(what, runs)
     begin = threading.Timer(PATIENCE, drawn.begin)
     begin.daemon = True

@@ -166,7 +166,7 @@ class _Call(Counter):
         watched = is_watched()
         if not (watched if self._said is None else self._said):
             return
-        self._last = _recall(self.what)
+        self._last = _recall(self.what, _records(folder()))
         # Whoever has closed standard error has no need to know.
         with suppress(OSError, ValueError):
             if sys.stderr is not None:
@@ -246,10 +246,10 @@ def folder() -> Path | None:
         return None
 
 
-def _recall(what: str) -> Record | None:
+def _recall(what: str, records: dict[str, Any]) -> Record | None:
     """What `what` took the last time."""
     try:
-        found = _records()[what]
+        found = records[what]
         return Record(float(found["seconds"]), int(found["kernels"]))
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
@@ -259,8 +259,9 @@ def _remember(what: str, taken: Record) -> None:
     """For the next time, unless it was only the rest of what has been compiled before."""
     from furthest.kernels.cache import DIGEST
 
-    records, place = _records(), folder()
-    known = _recall(what)
+    place = folder()
+    records = _records(place)
+    known = _recall(what, records)
     same = isinstance(records.get(what), dict) and records[what].get("sources") == DIGEST
     if place is None or (same and known is not None and known.kernels > taken.kernels):
         return
@@ -271,8 +272,7 @@ def _remember(what: str, taken: Record) -> None:
         write_text(place / RECORD, json.dumps(latest, ensure_ascii=False, indent=1))
 
 
-def _records() -> dict[str, Any]:
-    place = folder()
+def _records(place: Path | None) -> dict[str, Any]:
     with suppress(OSError, ValueError, RecursionError):
         found = json.loads((place / RECORD).read_text(encoding="utf-8")) if place else {}
         if isinstance(found, dict):
