@@ -25,6 +25,7 @@ from furthest.kernels.cache import cache_for, is_foreign
 from furthest.kernels.merging import Part, PartCompiler, WholeCompiler, enter
 
 FOLDER = "parts"
+RUNTIME = ""  # Numba's, among the keys of parts
 
 # Numba's types do not know themselves.
 _compiler: Any = compiler
@@ -42,7 +43,7 @@ class _Kept(NamedTuple):
 
     name: str
     code: bytes
-    below: list[str | None]  # the keys of the parts that it calls; None is Numba's runtime
+    below: list[str]  # the keys of the parts that it calls
     environments: list[Any]  # Numba's, to which the code refers by their names
     descriptor: bytes  # how it is called, packed: large, and needed for direct calls alone
 
@@ -120,7 +121,7 @@ def _part(key: str, kept: _Kept | None, codegen: Any) -> Any:
         return None
     below: list[Any] = []
     for each in kept.below:
-        below.append(rtsys.library if each is None else _part(each, _read(each), codegen))
+        below.append(rtsys.library if each == RUNTIME else _part(each, _read(each), codegen))
         if below[-1] is None:
             return None
     part = _parts[key] = _Part(codegen, kept.name)
@@ -133,13 +134,15 @@ def _part(key: str, kept: _Kept | None, codegen: Any) -> Any:
 def _save(made: Any) -> None:
     """For other processes; that nothing can be stored has been said elsewhere."""
     part, files = made.library, _files()
-    if files is None or part._reload_init:  # what is to be done before it is used is not kept
+    below = [RUNTIME if each is rtsys.library else each.key for each in part._linking_libraries]
+    # Neither what is to be done before it is used nor what somebody else has written is kept.
+    if files is None or part._reload_init or None in below:
         return
     made.fndesc.typemap = made.fndesc.calltypes = None  # as Numba does it
     kept = _Kept(
         name=part.name,
         code=part._get_module_for_linking().as_bitcode(),
-        below=[getattr(each, "key", None) for each in part._linking_libraries],
+        below=below,
         environments=[made.environment, *made._find_referenced_environments()],
         descriptor=_serialize.dumps(made.fndesc),
     )
