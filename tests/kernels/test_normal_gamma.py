@@ -1,6 +1,7 @@
 """Unknown variance: the closed forms against quadrature, the martingale, and the error rate."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -346,13 +347,18 @@ def test_another_sigma_is_seen_by_the_martingale_test() -> None:
     assert np.all(values.mean(axis=0) > 1 + 4 * errors)
 
 
+def unknown(task: Task, deltas: Sequence[float]) -> TopWrong:
+    """Top-wrong without knowing σ."""
+    return top_wrong(task, deltas, shapes=Shapes())
+
+
 @pytest.mark.parametrize("sampling", [ROUND_ROBIN, CHASE])
 @pytest.mark.parametrize(("shape", "d"), [(near_null, 2), (tied, 3)])
 def test_wrong_answers_are_rarer_than_promised(shape: object, d: int, sampling: int) -> None:
     assert callable(shape)
     problem, mu = shape(d, "additive")
     runs, delta = 400 * LONGER, 0.2
-    assert wrong_answers(problem, mu, delta, sampling, runs, unknown=True) <= delta * runs
+    assert wrong_answers(problem, mu, delta, sampling, runs, make=unknown) <= delta * runs
 
 
 @pytest.mark.parametrize("sampling", [ROUND_ROBIN, CHASE])
@@ -360,5 +366,5 @@ def test_a_lowered_threshold_is_found_out(sampling: int) -> None:
     """Sabotage: the same count on the same instance fails when the test asks for too little."""
     problem, mu = near_null(2, "additive")
     runs, delta = 400 * LONGER, 0.2
-    wrong = wrong_answers(problem, mu, delta, sampling, runs, unknown=True, lowered=3.0)
+    wrong = wrong_answers(problem, mu, delta, sampling, runs, make=unknown, lowered=3.0)
     assert is_scandal(wrong, runs, delta)

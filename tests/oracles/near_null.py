@@ -7,6 +7,7 @@ times as many runs; benchmarks/near_null.py makes the large tables.
 
 import math
 import os
+from collections.abc import Callable
 
 import numpy as np
 from numpy.random import Generator
@@ -17,7 +18,6 @@ from furthest.kernels.answers import instantaneous_furthest
 from furthest.kernels.evidence import Clock, Evidence, no_evidence, take_in
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Vector
-from furthest.kernels.normal_gamma import Shapes
 from furthest.kernels.topwrong import Price, TopWrong, met, observe, top_wrong
 from furthest.problem import Notion, Problem
 from furthest.task import Task
@@ -92,18 +92,21 @@ def wrong_answers(
     sampling: int,
     runs: int,
     *,
+    make: Callable[..., TopWrong] = top_wrong,
     lowered: float = 0.0,
-    unknown: bool = False,
     every: int = 1,
     until: int = 20_000,
 ) -> int:
-    """How many runs end with a wrong answer; `lowered` is taken off all required log evidence."""
+    """How many runs end with a wrong answer; `lowered` is taken off all required log evidence.
+
+    `make` starts the test: top-wrong, or another one on its statistics.
+    """
     task = problem.task
     right = problem.near_best(mu)
     means = task.arms @ problem.whiten(mu)
     wrong = 0
     for run in range(runs):
-        state = top_wrong(task, [delta], shapes=Shapes() if unknown else None)
+        state = make(task, [delta])
         state.required[Price.RADIUS] -= 2 * lowered
         state.required[Price.FIRST :] -= lowered
         noise = np.random.default_rng([run, sampling, every])

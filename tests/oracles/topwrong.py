@@ -73,12 +73,15 @@ class TopWrongOracle:
     def variance(self, y: Array) -> float:
         return float(sum((g @ y) ** 2 for g in self.g))
 
+    def priors(self, size: float) -> list[tuple[float, float]]:
+        """Precision and weight of every prior along a contrast with yᵀV₀⁻¹y = size."""
+        return [(ell * size, weight) for ell, weight in zip(self.ells, self.weights, strict=True)]
+
     def log_e(self, y: Array, t: float) -> float:
         """ln E1 at T = t by quadrature; the integrand is scaled by its maximum."""
         information, size = self.variance(y), float(y @ np.linalg.solve(self.V0, y))
         terms = []
-        for ell, weight in zip(self.ells, self.weights, strict=True):
-            precision = ell * size
+        for precision, weight in self.priors(size):
             both = information + precision
             peak, width = max(t, 0.0) / both, 1 / math.sqrt(both)
             top = peak * t - 0.5 * peak**2 * both

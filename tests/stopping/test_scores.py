@@ -18,7 +18,11 @@ from furthest.task import Task
 from furthest.verbs import judge
 from oracles.plain import Plain
 
-E_VALUES = {"top-wrong": Strategy("uniform"), "mixture": Strategy("uniform", stopping="glr")}
+E_VALUES = {
+    "ranked": Strategy("uniform"),
+    "top-wrong": Strategy("uniform", stopping="top-wrong"),
+    "mixture": Strategy("uniform", stopping="glr"),
+}
 SIGMAS = pytest.mark.parametrize("sigma", [1.0, None], ids=["σ known", "σ unknown"])
 NEAR_TIE = np.array([1.0, 1.0, 0.99, 0.9])
 

@@ -91,7 +91,7 @@ def replay(task: Task, oracle: TopWrongOracle) -> tuple[Case, TopWrong]:
         take_in(task, evidence, arm, reward)
         observe(state, task, evidence, arm, reward)
     case = case_of(task, evidence)
-    topwrong.update_offset(state, evidence.estimate, case.rounds)
+    topwrong.update_offset(state, evidence.estimate)
     topwrong.update_ellipsoids(state, case, evidence.matrix, 0)
     return case, state
 

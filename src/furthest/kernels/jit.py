@@ -164,34 +164,43 @@ class Apart:
     Linked in the usual way it would be optimised once more in every kernel above it, at several
     seconds each. Its callers carry the address, which is another one in every process, in an array
     of integers; a NamedTuple of arguments is handed over at each call, so it must be worth a call.
+    One caller serves a kernel and its twins, which take and return the same.
     """
 
-    def __init__(self, compiled: Callable[..., Any]) -> None:
+    def __init__(self, compiled: Callable[..., Any], twin: "Apart | None" = None) -> None:
         self._kernel: Any = compiled
-        self._arguments: Any = None  # their types, and where the kernel for them is
-        self._address = 0
+        self._address: int | None = None
+        self._results: dict[Any, Any] = twin._results if twin else {}  # by types of the arguments
+        self._plain: dict[int, Callable[..., Any]] = twin._plain if twin else {}
 
     def address(self, *examples: Any) -> int:
         """Where the kernel is, compiled or loaded; the first examples settle the types."""
-        if self._arguments is None and not _config.DISABLE_JIT:
-            self._arguments = tuple(kind_of(example) for example in examples)
-            self._kernel.compile(self._arguments)
-            found = self._kernel.overloads[self._arguments]
-            name = found.fndesc.llvm_func_name
-            self._address = int(found.library.get_pointer_to_function(name))
+        if self._address is None:
+            self._address = self._plain_address() if _config.DISABLE_JIT else self._load(examples)
         return self._address
+
+    def _plain_address(self) -> int:
+        self._plain[len(self._plain)] = self._kernel
+        return len(self._plain) - 1
+
+    def _load(self, examples: tuple[Any, ...]) -> int:
+        arguments = tuple(kind_of(example) for example in examples)
+        self._kernel.compile(arguments)
+        found = self._kernel.overloads[arguments]
+        self._results[arguments] = found.signature.return_type
+        return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
 
     def caller(self) -> Callable[..., Any]:
         """A function for kernels: (address, tuple of all arguments) → what the kernel returns."""
         if _config.DISABLE_JIT:
-            return lambda _, arguments: self._kernel(*arguments)
+            return lambda address, arguments: self._plain[address](*arguments)
         return cast("Callable[..., Any]", intrinsic(self._typed))
 
     def _typed(self, _: Any, address: Any, arguments: Any) -> Any:
         """Signature and code of a call by Numba's own calling convention."""
-        if tuple(arguments) != self._arguments:
+        result = self._results.get(tuple(arguments))
+        if result is None:
             raise TypeError(f"{self._kernel.__name__} is at no address for {arguments}")
-        result = self._kernel.overloads[self._arguments].signature.return_type
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             convention, kinds = context.call_conv, tuple(arguments)

@@ -254,3 +254,20 @@ def log_determinant(factor: Matrix) -> float:
     for i in range(factor.shape[0]):
         total += math.log(factor[i, i])
     return 2.0 * total
+
+
+@kernel
+def sort_together(keys: Vector, values: Vector, numbers: Counts, count: int) -> None:
+    """Sort the first `count` keys, smallest first, and what belongs to them, by Shell's method."""
+    step = count // 2
+    while step > 0:
+        for end in range(step, count):
+            key, value, number = keys[end], values[end], numbers[end]
+            place = end
+            while place >= step and keys[place - step] > key:
+                keys[place] = keys[place - step]
+                values[place] = values[place - step]
+                numbers[place] = numbers[place - step]
+                place -= step
+            keys[place], values[place], numbers[place] = key, value, number
+        step //= 2

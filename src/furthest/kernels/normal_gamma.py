@@ -13,7 +13,7 @@ import math
 from enum import IntEnum
 from typing import NamedTuple
 
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Matrix, dot
 
 # Squarings in the bound on the largest eigenvalue: at most d^(1/2⁵) times too large.
@@ -21,10 +21,18 @@ SQUARINGS = 5
 
 
 class Prior(IntEnum):
-    """Rows of an array of priors: directions (precision ℓ_j/‖y‖²) or shapes (shape a_i)."""
+    """Rows of an array of shapes a_i."""
 
     PARAMETER = 0
     LOG_WEIGHT = 1
+
+
+class Direction(IntEnum):
+    """Rows of an array of half-normal priors along a contrast y: ℓ_j/‖y‖², in two parts."""
+
+    CONSTANT = 0
+    LOG_WEIGHT = 1
+    PER_SIZE = 2  # times ‖y‖²
 
 
 class Shapes(NamedTuple):
@@ -115,6 +123,12 @@ def log_one_sided_bonus(share: float, rounds: float, shape: float) -> float:
     return math.log(2.0 - 2.0 * min(tail, 0.5))
 
 
+@inlined
+def prior_precision(directions: Matrix, j: int, size: float) -> float:
+    """ℓ_j of a contrast with ‖y‖² = size."""
+    return (directions[Direction.CONSTANT, j] + directions[Direction.PER_SIZE, j] * size) * size
+
+
 @kernel
 def log_one_sided_student(
     t: float,
@@ -130,10 +144,10 @@ def log_one_sided_student(
         return -math.inf
     top, total = -math.inf, 0.0
     for j in range(directions.shape[1]):
-        prior = directions[Prior.PARAMETER, j] * size
+        prior = prior_precision(directions, j, size)
         both = variance + prior
         share = t * t / (both * residual) if residual > 0.0 else 1.0
-        penalty = directions[Prior.LOG_WEIGHT, j] - 0.5 * math.log(both / prior)
+        penalty = directions[Direction.LOG_WEIGHT, j] - 0.5 * math.log(both / prior)
         for i in range(shapes.shape[1]):
             shape = shapes[Prior.PARAMETER, i]
             term = penalty + shapes[Prior.LOG_WEIGHT, i] + log_e_value(share, rounds, shape)

@@ -1,4 +1,4 @@
-"""The top-wrong-answer test: proven, and without a price for the dimension or the answers.
+"""The test `top-wrong`: proven, and without a price for the dimension.
 
 Under the true μ one pair decides whether a wrong answer can be given: the best answer x and the
 best-valued *wrong* answer. One one-sided, one-dimensional e-process in the direction y = z − c·x is
@@ -7,41 +7,34 @@ only in second order. Statement, proof and what did not pay: docs/theory/top-wro
 
 Every measurement X of arm a gets a vector g that is known before X. With B = Σ a gᵀ, J = Σ g gᵀ and
 τ = Σ X g, each contrast y has T_y(λ) = Σ ⟨g, y⟩(X − ⟨λ, a⟩) = ⟨y, τ⟩ − ⟨By, λ⟩ and the variance
-I_y = yᵀJy. B is kept as the drift D = B − t·I, so that nothing cancels.
+I_y = yᵀJy. B is kept as the drift D = B − b·I with b = n₀ + Σβ, so that nothing cancels.
+
+`ranked` has the same state, and a decision of its own (kernels/ranked.py).
 """
 
 import math
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from furthest.kernels.alternatives import SAME
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import Apart, kernel
-from furthest.kernels.linalg import (
-    Counts,
-    Matrix,
-    Vector,
-    combine,
-    dot,
-    matvec,
-)
+from furthest.kernels.linalg import Counts, Matrix, Vector, combine, dot, matvec
 from furthest.kernels.normal_gamma import (
-    Prior,
+    Direction,
     Shapes,
     ellipsoid_share,
     largest_diagonal,
     largest_eigenvalue,
     log_one_sided_student,
+    prior_precision,
 )
 from furthest.kernels.scales import volumes
 from furthest.kernels.states import by_reference
 from furthest.task import Task
-
-# How fast the drift is pulled back to 0. At 0 never; measured times are flat from .7 to 1.5.
-CORRECTION = 1.0
 
 
 class Register(IntEnum):
@@ -49,6 +42,23 @@ class Register(IntEnum):
 
     STARTED = 0  # 1 once the initial design is folded in
     TESTER = 1  # address of the compiled test
+
+
+class Weight(IntEnum):
+    """Positions in TopWrong.weighting."""
+
+    GROWTH = 0  # α
+    CORRECTION = 1  # η
+    LEAN = 2  # what z − z' counts beside z − c·x
+    INITIAL = 3  # n₀
+    TOTAL = 4  # b
+
+
+class Obstacle(IntEnum):
+    """Columns of TopWrong.obstacles."""
+
+    BEST = 0  # x; −1 before anything has failed
+    OTHER = 1  # z'; z itself where the pair failed
 
 
 class Residual(IntEnum):
@@ -63,8 +73,8 @@ class Price(IntEnum):
 
     RADIUS = 0  # 2 ln(2/(π₀δ)): squared radius of the ellipsoids without their volume
     FIRST = 1  # ln 1/(π₁δ)
-    SUMMED = 2  # ln n/(π₂δ)
-    FALLBACK = 3  # ln n/(π₃δ)
+    SUMMED = 2  # ln n/(π₂δ); none in `ranked`
+    FALLBACK = 3  # ln n/(π₃δ); in `ranked` what makes everybody harmless
     LEVEL = 4  # ln 1/δ
 
 
@@ -85,6 +95,17 @@ class Scratch(IntEnum):
     BENT = 3  # Dy
 
 
+class Budget(NamedTuple):
+    """How δ is spent, given the number of answers; costs are −ln of a mass."""
+
+    ellipsoid: float  # π₀
+    first: float  # cost of the pair
+    summed: float  # cost of a bystander's sum
+    fallback: float  # cost of a bystander alone
+    ranks: Matrix  # (2, n) masses by rank; none in `top-wrong`
+    remembered: int = 0  # how many bystanders an obstacle holds beside its two columns
+
+
 class Masses(NamedTuple):
     """How δ is spent, with n = Z − 2 bystanders; the pair itself, π₁, gets what the others leave.
 
@@ -96,13 +117,45 @@ class Masses(NamedTuple):
     summed: float = 0.3  # π₂ = summed·n/(n+1)
     fallback: float = 0.3  # π₃ = fallback·n/(n+1)
 
+    def budget(self, bystanders: int) -> Budget:
+        """Without bystanders nothing is asked of them."""
+        share = bystanders / (bystanders + 1)
+        shares = self.summed * share, self.fallback * share
+        first = 1.0 - self.ellipsoid - shares[0] - shares[1]
+        summed, fallback = (
+            math.log(bystanders / mass) if bystanders else math.inf for mass in shares
+        )
+        return Budget(self.ellipsoid, -math.log(first), summed, fallback, np.zeros((2, 0)))
+
+
+class Spending(Protocol):
+    """Masses of some kind."""
+
+    def budget(self, bystanders: int) -> Budget:
+        """What they are where there are so many answers beside the pair."""
+
+
+class Weighting(NamedTuple):
+    """How measurements are weighted: g = (βt·I − ηD)ᵀV⁻¹a, β = (t/n₀)^α. Fixed, it breaks nothing.
+
+    Measured times of `top-wrong` are flat in η from .7 to 1.5.
+    """
+
+    growth: float = 0.0  # α
+    correction: float = 1.0  # η, how fast the drift is pulled back to 0
+    lean: float = 1.0
+
 
 class Scales(NamedTuple):
-    """Prior scales: which sample sizes the test is sharpest for. None of them can break it."""
+    """Prior scales: which sample sizes the test is sharpest for. None of them can break it.
 
-    directions: tuple[float, ...] = (10.0, 400.0)  # ℓ_j/‖y‖²: precisions of the half-normal priors
+    The half-normal priors have the precisions ℓ_j = (directions_j + per_size_j·‖y‖²)·‖y‖².
+    """
+
+    directions: tuple[float, ...] = (10.0, 400.0)
     weights: tuple[float, ...] = (0.7, 0.3)
     ellipsoids: tuple[float, ...] = (4.0, 100.0)  # κ_j/d: prior precisions of the ellipsoids
+    per_size: tuple[float, ...] = ()  # all 0
 
 
 @by_reference
@@ -113,17 +166,21 @@ class TopWrong(NamedTuple):
     """
 
     registers: Counts  # (2,) see Register
-    drift: Matrix  # (d, d) D = B − t·I
+    weighting: Vector  # (5,) see Weight
+    drift: Matrix  # (d, d) D = B − b·I
     spread: Matrix  # (d, d) J
     total: Vector  # (d,) τ
     residual: Vector  # (2,) see Residual
-    obstacles: Counts  # (Z, 2) for every candidate z the pair (x, z') that failed last; −1 before
+    obstacles: Counts  # (Z, 2 + …) for every candidate z what failed last, see Obstacle
+    ranks: Matrix  # (2, n) masses by rank; none in `top-wrong`
     required: Matrix  # (5, levels) see Price
-    directions: Matrix  # (2, directions) see Prior
+    directions: Matrix  # (3, directions) see Direction
     ellipsoids: Matrix  # (3, ellipsoids) see Ellipsoid
     shapes: Matrix  # (2, shapes) priors of the normal–gamma e-values; none where σ is known
     vectors: Matrix  # (4, d) see Scratch
     strengths: Vector  # (Z,) scratch: log evidence for z against every x
+    rivals: Counts  # (Z,) scratch: who may outrank z
+    shares: Matrix  # (2, Z) scratch: their evidence, alone and beside z
     factor: Matrix  # (d, d) scratch
     work: Matrix  # (d, d) scratch
 
@@ -143,58 +200,66 @@ class Case(NamedTuple):
 def top_wrong(
     task: Task,
     deltas: Sequence[float],
-    masses: Masses | None = None,
+    masses: Spending | None = None,
     scales: Scales | None = None,
     shapes: Shapes | None = None,
+    weighting: Weighting | None = None,
+    decision: Apart | None = None,
 ) -> TopWrong:
     """A fresh test for one run; the levels are in the order of `deltas`.
 
     With `shapes` σ is unknown and the noise Gaussian; without, σ = 1 and the noise sub-Gaussian.
     """
-    scales = scales or Scales()
+    scales, priors = scales or Scales(), shapes or Shapes((), ())
     answers, d = task.answers.shape
+    budget = (masses or Masses()).budget(answers - 2)
     kappas = d * np.array(scales.ellipsoids, float)
-    priors = shapes or Shapes((), ())
     state = TopWrong(
         registers=np.zeros(len(Register), np.int64),
+        weighting=np.array([*(weighting or Weighting()), 0.0, 0.0]),
         drift=np.zeros((d, d)),
         spread=np.zeros((d, d)),
         total=np.zeros(d),
         residual=np.zeros(len(Residual)),
-        obstacles=np.full((answers, 2), -1, np.int64),
-        required=_required(deltas, answers - 2, masses or Masses(), len(kappas)),
-        directions=np.array([scales.directions, np.log(scales.weights)], float),
+        obstacles=np.full((answers, len(Obstacle) + budget.remembered), -1, np.int64),
+        ranks=budget.ranks,
+        required=_required(deltas, budget, len(kappas)),
+        directions=_directions(scales),
         ellipsoids=np.array([kappas, np.zeros_like(kappas), np.zeros_like(kappas)]),
         shapes=np.array([priors.shapes, np.log(priors.weights)], float),
         vectors=np.zeros((len(Scratch), d)),
         strengths=np.zeros(answers),
+        rivals=np.zeros(answers, np.int64),
+        shares=np.zeros((2, answers)),
         factor=np.zeros((d, d)),
         work=np.zeros((d, d)),
     )
     square = state.factor
     example = Case(square, 1.0, 0.0, 1.0, state.total, square, square)
-    state.registers[Register.TESTER] = _TEST.address(state, example, state.total, square, 0, 0)
+    tester = decision or TOP_WRONG
+    state.registers[Register.TESTER] = tester.address(state, example, state.total, square, 0, 0)
     return state
 
 
-def _required(deltas: Sequence[float], bystanders: int, masses: Masses, ellipsoids: int) -> Matrix:
-    """The rows of TopWrong.required. Without bystanders nothing is asked of them."""
-    share = bystanders / (bystanders + 1)
-    summed, fallback = masses.summed * share, masses.fallback * share
-    first = 1.0 - masses.ellipsoid - summed - fallback
+def _directions(scales: Scales) -> Matrix:
+    """The rows of TopWrong.directions."""
+    per_size = scales.per_size or (0.0,) * len(scales.directions)
+    return np.array([scales.directions, np.log(scales.weights), per_size], float)
+
+
+def _required(deltas: Sequence[float], budget: Budget, ellipsoids: int) -> Matrix:
+    """The rows of TopWrong.required."""
     logs = np.log(1.0 / np.array(deltas, float))
-    prices = [
-        math.log(bystanders / mass) if bystanders else math.inf for mass in (summed, fallback)
-    ]
-    radius = 2.0 * (logs + math.log(ellipsoids / masses.ellipsoid))
-    return np.array([radius, logs - math.log(first), logs + prices[0], logs + prices[1], logs])
+    radius = 2.0 * (logs + math.log(ellipsoids / budget.ellipsoid))
+    costs = (budget.first, budget.summed, budget.fallback)
+    return np.array([radius, *(logs + cost for cost in costs), logs])
 
 
 @kernel
 def observe(state: TopWrong, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
     """Take in the measurement that `evidence` has just recorded: O(d²).
 
-    g = (t·I − D)ᵀV_t⁻¹a with the drift before this measurement: known before the reward is.
+    g = (βt·I − ηD)ᵀV_t⁻¹a with the drift before this measurement: known before the reward is.
     """
     if evidence.clock[Clock.READY] == 0:
         return
@@ -214,6 +279,7 @@ def _fold_design(state: TopWrong, evidence: Evidence, rounds: float) -> None:
     Then B = n₀·I, J = n₀²·V⁻¹ and τ = n₀·m. Of a singular design g = 0, and all of them are 0.
     """
     d = evidence.estimate.shape[0]
+    state.weighting[Weight.INITIAL] = state.weighting[Weight.TOTAL] = rounds
     for i in range(d):
         state.total[i] = rounds * evidence.estimate[i]
         for j in range(d):
@@ -227,19 +293,21 @@ def _fold_design(state: TopWrong, evidence: Evidence, rounds: float) -> None:
 def _fold(state: TopWrong, a: Vector, inverse: Matrix, rounds: float, reward: float) -> None:
     """Fold in one later measurement."""
     lever, g = state.vectors[Scratch.DUAL], state.vectors[Scratch.BENT]
-    drift, spread = state.drift, state.spread
+    drift, spread, weighting = state.drift, state.spread, state.weighting
     d = a.shape[0]
     matvec(inverse, a, lever)
     combine(lever, drift, g)
+    beta = (rounds / weighting[Weight.INITIAL]) ** weighting[Weight.GROWTH]
+    weighting[Weight.TOTAL] += beta
     for i in range(d):
-        g[i] = rounds * lever[i] - CORRECTION * g[i]
+        g[i] = beta * rounds * lever[i] - weighting[Weight.CORRECTION] * g[i]
     for i in range(d):
         ai, gi = a[i], g[i]
         state.total[i] += reward * gi
         for j in range(d):
             drift[i, j] += ai * g[j]
             spread[i, j] += gi * g[j]
-        drift[i, i] -= 1.0
+        drift[i, i] -= beta
 
 
 @kernel
@@ -272,7 +340,7 @@ def _accepts(
     The first try takes the ellipsoids from when they were last computed. They only grow, and a
     greater ellipsoid proves less: what fails now would fail in the complete test too.
     """
-    update_offset(state, estimate, case.rounds)
+    update_offset(state, estimate)
     x, other, answers = state.obstacles[z, 0], state.obstacles[z, 1], case.answers.shape[0]
     first_x, last_x, first_other, last_other = x, x + 1, other, other + 1
     for complete in range(2):
@@ -280,7 +348,7 @@ def _accepts(
             update_ellipsoids(state, case, matrix, level)
             first_x, last_x, first_other, last_other = 0, answers, 0, answers
         elif x >= 0:
-            update_radii(state, case.rounds, level, largest_diagonal(case.inverse))
+            recall_ellipsoids(state, case, level)
         else:
             continue
         if not _pass(state, case, z, level, first_x, last_x, first_other, last_other):
@@ -288,8 +356,8 @@ def _accepts(
     return True
 
 
-_TEST = Apart(_accepts)
-_accepts_at = _TEST.caller()
+TOP_WRONG = Apart(_accepts)
+_accepts_at = TOP_WRONG.caller()
 
 
 @kernel
@@ -308,22 +376,32 @@ def _pass(
     Remembers the pair that fails.
     """
     required, strengths, obstacle = state.required, state.strengths, state.obstacles[z]
-    for x in range(first_x, last_x):
-        if x == z:
-            continue
-        strengths[x] = strength(state, case, z, x, z)
-        if strengths[x] < required[Price.FIRST, level]:
-            obstacle[0], obstacle[1] = x, z
-            return False
+    failed = weak_pair(state, case, z, level, first_x, last_x)
+    if failed >= 0:
+        obstacle[Obstacle.BEST], obstacle[Obstacle.OTHER] = failed, z
+        return False
     for x in range(first_x, last_x):
         if x == z or strengths[x] >= required[Price.FALLBACK, level]:
             continue
         for other in range(first_other, last_other):
             if other in (z, x) or harmless(state, case, z, x, other, level):
                 continue
-            obstacle[0], obstacle[1] = x, other
+            obstacle[Obstacle.BEST], obstacle[Obstacle.OTHER] = x, other
             return False
     return True
+
+
+@kernel
+def weak_pair(state: TopWrong, case: Case, z: int, level: int, first_x: int, last_x: int) -> int:
+    """An x in a range against which z alone fails, or −1; log evidence goes to `strengths`."""
+    strengths = state.strengths
+    for x in range(first_x, last_x):
+        if x == z:
+            continue
+        strengths[x] = strength(state, case, z, x, z)
+        if strengths[x] < state.required[Price.FIRST, level]:
+            return x
+    return -1
 
 
 @kernel
@@ -346,23 +424,25 @@ def harmless(state: TopWrong, case: Case, z: int, x: int, other: int, level: int
 
 @kernel
 def strength(state: TopWrong, case: Case, z: int, x: int, other: int) -> float:
-    """F(y), log evidence of the contrast y = (z − c·x) + (z − z').
+    """F(y), log evidence of the contrast y = (z − c·x) + lean·(z − z'), lean = 1 in `top-wrong`.
 
     With z' = z that is the evidence against "x is the best and z is wrong". With another z', the
     evidence against "x is the best, z' the top wrong answer, and z wrong": both terms are then ≤ 0.
     """
     y, dual = state.vectors[Scratch.CONTRAST], state.vectors[Scratch.DUAL]
     answers, values, projected, c = case.answers, case.values, case.projected, case.c
+    lean = state.weighting[Weight.LEAN]
     size, own = 0.0, 0.0
     for i in range(y.shape[0]):
-        y[i] = (answers[z, i] - c * answers[x, i]) + (answers[z, i] - answers[other, i])
-        dual[i] = (projected[i, z] - c * projected[i, x]) + (projected[i, z] - projected[i, other])
+        ahead, image = answers[z, i] - answers[other, i], projected[i, z] - projected[i, other]
+        y[i] = (answers[z, i] - c * answers[x, i]) + lean * ahead
+        dual[i] = (projected[i, z] - c * projected[i, x]) + lean * image
         size += y[i] * y[i]
         own += answers[z, i] * answers[z, i]
     if not size > SAME * own:
         # z = c·x is ε-best whatever μ is; a sum that vanishes says nothing, unless e > 0
         return math.inf if other == z or case.e > 0.0 else -math.inf
-    gap = (values[z] - c * values[x] + case.e) + (values[z] - values[other])
+    gap = (values[z] - c * values[x] + case.e) + lean * (values[z] - values[other])
     return _log_e_value(state, case.inverse, case.rounds, gap, size)
 
 
@@ -371,7 +451,7 @@ def _log_e_value(state: TopWrong, inverse: Matrix, rounds: float, gap: float, si
     """F of the contrast y in `state.vectors`: its log e-value at the worst λ that is in doubt.
 
     In doubt are the λ of every ellipsoid with ⟨λ, y⟩ + e ≤ 0; +∞ where there is none. With
-    q = yᵀG⁻¹y, p = t + yᵀG⁻¹Dy/q and ν² = ‖Dy‖²_{G⁻¹} − (yᵀG⁻¹Dy)²/q, the least T_y over an
+    q = yᵀG⁻¹y, p = b + yᵀG⁻¹Dy/q and ν² = ‖Dy‖²_{G⁻¹} − (yᵀG⁻¹Dy)²/q, the least T_y over an
     ellipsoid of squared radius R² is ⟨y, τ − Bᵀm⟩ + p·gap − ν·√(R² − gap²/q).
     """
     if not gap > 0.0:
@@ -410,7 +490,7 @@ def _log_e_value(state: TopWrong, inverse: Matrix, rounds: float, gap: float, si
         if room < 0.0:
             return math.inf
         along = (cross + kappa * cross2) / q
-        p = rounds + along
+        p = state.weighting[Weight.TOTAL] + along
         if p > 0.0:
             nuisance = max(0.0, sway + kappa * sway2 - along * along * q)
             least = max(least, p * gap - math.sqrt(nuisance * room))
@@ -424,19 +504,19 @@ def _log_e_value(state: TopWrong, inverse: Matrix, rounds: float, gap: float, si
 
 @kernel
 def log_one_sided(t: float, variance: float, size: float, directions: Matrix) -> float:
-    """ln Σ_j w_j ∫₀^∞ exp(hT − h²I/2) 2N(h; 0, 1/ℓ_j) dh with ℓ_j = precision_j·‖y‖².
+    """ln Σ_j w_j ∫₀^∞ exp(hT − h²I/2) 2N(h; 0, 1/ℓ_j) dh, the ℓ_j being those of `Scales`.
 
     Each integral is 2Φ(s)·exp(s²/2)/√(1 + I/ℓ) with s = T/√(I + ℓ), which increases in T.
     """
     top, total = -math.inf, 0.0
     for j in range(directions.shape[1]):
-        prior = directions[Prior.PARAMETER, j] * size
+        prior = prior_precision(directions, j, size)
         both = variance + prior
         s = t / math.sqrt(both)
         tail = math.erfc(-s * math.sqrt(0.5))
         if tail <= 0.0:
             continue
-        log_weight = directions[Prior.LOG_WEIGHT, j]
+        log_weight = directions[Direction.LOG_WEIGHT, j]
         term = 0.5 * (s * s - math.log(both / prior)) + math.log(tail) + log_weight
         if term > top:
             total = total * math.exp(top - term) + 1.0
@@ -493,12 +573,12 @@ def squared_distance(gap1: float, gap2: float, q11: float, q12: float, q22: floa
 
 
 @kernel
-def update_offset(state: TopWrong, estimate: Vector, rounds: float) -> None:
-    """τ − Bᵀm = τ − t·m − Dᵀm: what the weighted sums know beyond least squares."""
-    offset = state.vectors[Scratch.OFFSET]
+def update_offset(state: TopWrong, estimate: Vector) -> None:
+    """τ − Bᵀm = τ − b·m − Dᵀm: what the weighted sums know beyond least squares."""
+    offset, total = state.vectors[Scratch.OFFSET], state.weighting[Weight.TOTAL]
     combine(estimate, state.drift, offset)
     for i in range(offset.shape[0]):
-        offset[i] = state.total[i] - rounds * estimate[i] - offset[i]
+        offset[i] = state.total[i] - total * estimate[i] - offset[i]
 
 
 @kernel
@@ -510,6 +590,12 @@ def update_ellipsoids(state: TopWrong, case: Case, matrix: Matrix, level: int) -
     if state.shapes.shape[1] > 0:
         largest = largest_eigenvalue(case.inverse, state.factor, state.work)
     update_radii(state, case.rounds, level, largest)
+
+
+@kernel
+def recall_ellipsoids(state: TopWrong, case: Case, level: int) -> None:
+    """The ellipsoids as they were when last computed: no greater than they are."""
+    update_radii(state, case.rounds, level, largest_diagonal(case.inverse))
 
 
 @kernel

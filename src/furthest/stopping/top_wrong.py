@@ -1,4 +1,4 @@
-"""Top-wrong: one-sided e-processes against the best-valued wrong answer; the default.
+"""Top-wrong: one-sided e-processes against the best-valued wrong answer.
 
 State, e-processes and the test itself are in kernels/topwrong.py; statement and proof, for known
 and for unknown σ, in docs/theory/top-wrong.md.

@@ -1,0 +1,181 @@
+"""The decision of the test `ranked`: `top-wrong` with masses by rank.
+
+A wrong answer that is not the top one is outranked by others. `top-wrong` spends the same on each
+of them; `ranked` spends by rank, which costs less where there are many. State, statistics and
+evidence are those of kernels/topwrong.py; statement and proof: docs/theory/ranked.md.
+"""
+
+import math
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from furthest.kernels.jit import Apart, kernel
+from furthest.kernels.linalg import Counts, Matrix, Vector, sort_together
+from furthest.kernels.topwrong import (
+    TOP_WRONG,
+    Budget,
+    Case,
+    Obstacle,
+    Price,
+    TopWrong,
+    beyond_ellipsoid,
+    recall_ellipsoids,
+    strength,
+    update_ellipsoids,
+    update_offset,
+    weak_pair,
+)
+
+# Where in a row of `obstacles` the answers begin; Obstacle.OTHER is how many there are, 0 where the
+# pair alone has failed. So many of a set are remembered; a larger one is looked for anew.
+FIRST, REMEMBERED = len(Obstacle), 8
+# The largest logarithm of a term that is added up; beyond it every sum is enough.
+LARGEST = 300.0
+
+
+class Rank(IntEnum):
+    """Rows of TopWrong.ranks: masses of the wrong answer that k others outrank, k = 1 … n."""
+
+    FALLBACK = 0  # f_k, of its own evidence
+    SUMMED = 1  # m_k, of its evidence beside each of the k
+
+
+class RankMasses(NamedTuple):
+    """How δ is spent by rank: Σ f_k = `fallback`, Σ k·m_k = `summed`, each a power of the rank k.
+
+    Any positive masses with a sum below 1 and any exponents keep the theorem.
+    """
+
+    ellipsoid: float = 0.05  # π₀
+    summed: float = 0.28  # S
+    fallback: float = 0.10  # Φ
+    summed_power: float = 2.2
+    fallback_power: float = 0.8
+
+    def budget(self, bystanders: int) -> Budget:
+        """Without bystanders nothing is spent on them."""
+        if bystanders < 1:
+            first = -math.log(1.0 - self.ellipsoid)
+            return Budget(self.ellipsoid, first, math.inf, math.inf, np.zeros((len(Rank), 0)))
+        first = -math.log(1.0 - self.ellipsoid - self.summed - self.fallback)
+        rank = np.arange(1.0, bystanders + 1)
+        fallback, summed = rank**-self.fallback_power, rank**-self.summed_power
+        ranks = np.array(
+            [
+                self.fallback * fallback / fallback.sum(),
+                self.summed * summed / (rank * summed).sum(),
+            ]
+        )
+        enough = -math.log(ranks[Rank.FALLBACK].min())  # with its own evidence alone, at any rank
+        return Budget(self.ellipsoid, first, math.inf, enough, ranks, min(REMEMBERED, bystanders))
+
+
+@kernel
+def _accepts(
+    state: TopWrong, case: Case, estimate: Vector, matrix: Matrix, z: int, level: int
+) -> bool:
+    """First what failed last, with the ellipsoids from then, then everything.
+
+    Its set is one of many: with its answers in place of the weakest ones the sum is no smaller.
+    """
+    update_offset(state, estimate)
+    if state.obstacles[z, Obstacle.BEST] >= 0:
+        recall_ellipsoids(state, case, level)
+        if _still_fails(state, case, z, level):
+            return False
+    update_ellipsoids(state, case, matrix, level)
+    answers = case.answers.shape[0]
+    failed = weak_pair(state, case, z, level, 0, answers)
+    if failed >= 0:
+        state.obstacles[z, Obstacle.BEST], state.obstacles[z, Obstacle.OTHER] = failed, 0
+        return False
+    for x in range(answers):
+        enough = state.strengths[x] >= state.required[Price.FALLBACK, level]
+        if x != z and not enough and not _outranks(state, case, z, x, level):
+            return False
+    return True
+
+
+@kernel
+def _still_fails(state: TopWrong, case: Case, z: int, level: int) -> bool:
+    """Whether the set that failed last, the one in question first, fails again."""
+    obstacle, required = state.obstacles[z], state.required
+    x, size = obstacle[Obstacle.BEST], obstacle[Obstacle.OTHER]
+    against = strength(state, case, z, x, z)
+    if against < required[Price.FIRST, level]:
+        return True
+    if size == 0 or size > obstacle.shape[0] - FIRST:
+        return False
+    level_cost, first_cost = required[Price.LEVEL, level], required[Price.FIRST, level]
+    total = state.ranks[Rank.FALLBACK, size - 1] * math.exp(min(against - level_cost, LARGEST))
+    for i in range(size):
+        other = obstacle[FIRST + i]
+        if total >= 1.0 or beyond_ellipsoid(state, case, z, x, other):
+            return False
+        alone = strength(state, case, other, x, other)
+        if alone == math.inf:
+            return False
+        if i == 0:
+            total += math.exp(min(alone - first_cost, LARGEST))
+        both = strength(state, case, z, x, other)
+        total += state.ranks[Rank.SUMMED, size - 1] * math.exp(min(both - level_cost, LARGEST))
+        if both == math.inf:
+            return False
+    return total < 1.0
+
+
+@kernel
+def _outranks(state: TopWrong, case: Case, z: int, x: int, level: int) -> bool:
+    """Whether no answers that may outrank z, with x as the best one, leave room for a wrong z.
+
+    For every one of them as the top wrong answer, and every number k of them, the evidence against
+    the top one, against z, and against z beside the k together: three kinds of terms of one
+    supermartingale. Beside the top one itself at least the k − 1 weakest count.
+    """
+    required, ranks = state.required, state.ranks
+    rivals, alone, beside = state.rivals, state.shares[0], state.shares[1]
+    own = math.exp(state.strengths[x] - required[Price.LEVEL, level])
+    count = 0
+    for other in range(case.answers.shape[0]):
+        if other in (z, x) or beyond_ellipsoid(state, case, z, x, other):
+            continue
+        against = strength(state, case, other, x, other)
+        both = strength(state, case, z, x, other)
+        if max(against, both) == math.inf:
+            continue
+        rivals[count] = other
+        alone[count] = math.exp(min(against - required[Price.FIRST, level], 0.0))
+        beside[count] = math.exp(min(both - required[Price.LEVEL, level], LARGEST))
+        count += 1
+    sort_together(beside, alone, rivals, count)
+    weakest = 0.0  # sum of the k − 1 smallest
+    for k in range(1, count + 1):
+        enough = 1.0 - ranks[Rank.FALLBACK, k - 1] * own
+        mass = ranks[Rank.SUMMED, k - 1]
+        if mass * (weakest + beside[k - 1]) < enough:
+            for top in range(count):
+                others = weakest + (beside[k - 1] if top < k - 1 else beside[top])
+                if alone[top] + mass * others < enough:
+                    _remember(state.obstacles[z], rivals, x, k, top)
+                    return False
+        weakest += beside[k - 1]
+    return True
+
+
+@kernel
+def _remember(obstacle: Counts, rivals: Counts, x: int, size: int, top: int) -> None:
+    """x, how many outrank z, the top one of them and the weakest others."""
+    obstacle[Obstacle.BEST], obstacle[Obstacle.OTHER] = x, size
+    if size > obstacle.shape[0] - FIRST:
+        return
+    obstacle[FIRST] = rivals[top]
+    place = FIRST + 1
+    for i in range(size):
+        if i != top and place < FIRST + size:
+            obstacle[place] = rivals[i]
+            place += 1
+
+
+RANKED = Apart(_accepts, twin=TOP_WRONG)
