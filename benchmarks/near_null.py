@@ -69,8 +69,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--delta", type=float, nargs="+", default=[0.2, 0.1, 0.05])
-    parser.add_argument("--sampling", nargs="+", default=["uniform", "lebai"])
-    parser.add_argument("--stopping", default="top-wrong")
+    parser.add_argument("--sampling", nargs="+", default=["uniform", "softmin"])
+    parser.add_argument("--stopping", default="ranked")
     parser.add_argument("--notion", nargs="+", default=["additive", "multiplicative"])
     options = parser.parse_args()
     broken = False

@@ -26,7 +26,7 @@ STRATEGIES = {
     "LεBAI, glr mixture": ft.Strategy("lebai", threshold="mixture"),
     "LεBAI, smooth mixture": ft.Strategy("lebai", stopping="smooth"),
     "spectral-tas, smooth mixture": ft.Strategy("spectral-tas", stopping="smooth"),
-    "LεBAI, top-wrong": ft.Strategy("lebai"),
+    "LεBAI, top-wrong": ft.Strategy("lebai", stopping="top-wrong"),
 }
 
 

@@ -34,7 +34,7 @@ import time
 started = time.perf_counter()
 import furthest as ft
 instance = ft.hard()
-ft.simulate(instance.problem, instance.mu, ft.Strategy(threshold="paper"), runs=1)
+ft.simulate(instance.problem, instance.mu, ft.Strategy("lebai", threshold="paper"), runs=1)
 print(time.perf_counter() - started)
 """
 
@@ -62,7 +62,7 @@ def c_time(program: Path, problem: Problem, mu: np.ndarray, rounds: int) -> floa
 def engine_time(problem: Problem, mu: np.ndarray, rounds: int) -> float:
     """Microseconds per round of the compiled engine, at a threshold that is never reached."""
     task = problem.task
-    ready = prepare(Strategy(threshold="paper"), task, [UNREACHABLE])
+    ready = prepare(Strategy("lebai", threshold="paper"), task, [UNREACHABLE])
     run, source = ready.start(), simulated(task.arms @ problem.whiten(mu))
     rng = np.random.default_rng(1)
     ready.advance(task, run, source, rng, rng, 1, True)
@@ -113,7 +113,11 @@ def two_processes(runs: int) -> None:
     instance = ft.hard()
     seconds = [
         ft.simulate(
-            instance.problem, instance.truth, Strategy(threshold="paper"), runs=runs, jobs=jobs
+            instance.problem,
+            instance.truth,
+            Strategy("lebai", threshold="paper"),
+            runs=runs,
+            jobs=jobs,
         ).seconds
         for jobs in (1, 2)
     ]

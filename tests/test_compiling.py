@@ -297,8 +297,8 @@ def test_a_notebook_is_somebody_who_watches(record, monkeypatch, capfd):
 def test_what_is_compiled_in_words():
     strategy = ft.Strategy("uniform", "furthest", threshold="paper")
     assert words(strategy) == "uniform with glr paper for the exact candidate"
-    assert words(ft.Strategy()) == "lebai with top-wrong"
-    assert words(ft.Strategy(stopping=stopping.find("gap", "theory"))) == "lebai with gap"
+    assert words(ft.Strategy()) == "softmin with ranked"
+    assert words(ft.Strategy(stopping=stopping.find("gap", "theory"))) == "softmin with gap"
 
 
 def test_with_quiet_nothing_is_said(record, monkeypatch, capfd):
@@ -334,7 +334,7 @@ def run(capfd, monkeypatch, *arguments):
         (("demo", "--runs", "2"), "what the demo needs"),
         (
             ("compare", "hard", "--runs", "2", "--sampling", "lebai,uniform", "--json"),
-            "the exact solver and lebai, uniform with top-wrong",
+            "the exact solver and lebai, uniform with ranked",
         ),
     ],
 )
@@ -367,7 +367,7 @@ def state_types(strategy, problem):
 
 def test_everything_leaves_nothing_out():
     covered = {
-        state_types(piece.strategy, piece.problem)
+        (state_types(piece.strategy, piece.problem), piece.strategy.stopping)
         for piece in beforehand.everything()
         if piece.strategy is not None
     }
@@ -386,7 +386,7 @@ def test_everything_leaves_nothing_out():
                             continue
                         weights = {"weights": [1] * len(problem.arms)} if rule == "fixed" else {}
                         strategy = ft.Strategy(rule, candidate, test, threshold, options=weights)
-                        seen.add(state_types(strategy, problem))
+                        seen.add((state_types(strategy, problem), test))
     assert seen == covered
     names = [piece.what for piece in beforehand.everything()]
     assert len(names) == len(set(names)) == len(covered) + 2
@@ -397,7 +397,7 @@ def test_everything_leaves_nothing_out():
 
 def test_an_interrupted_command_keeps_what_is_done(monkeypatch, capfd):
     def compiled(piece):
-        if piece.what != "uniform with top-wrong":
+        if piece.what != "uniform with ranked":
             raise KeyboardInterrupt
         return beforehand.Compiled(piece.what, 5, 1.5)
 
@@ -405,10 +405,10 @@ def test_an_interrupted_command_keeps_what_is_done(monkeypatch, capfd):
     code, out, _ = run(capfd, monkeypatch, "compile", "uniform", "--json")
     assert code in {1, 130}  # some versions of typer have their own
     [row] = json.loads(out)["compiled"]
-    assert row == {"what": "uniform with top-wrong", "kernels": 5, "seconds": 1.5}
+    assert row == {"what": "uniform with ranked", "kernels": 5, "seconds": 1.5}
     code, out, _ = run(capfd, monkeypatch, "compile", "uniform")
     assert code in {1, 130}
-    assert "uniform with top-wrong" in out
+    assert "uniform with ranked" in out
     assert "1 compiled (5 kernels, " in out
 
 

@@ -176,7 +176,7 @@ def results(strategy, runs=5, stopped=True):
 def test_results():
     found = results(ft.Strategy())
     assert repr(found).splitlines() == [
-        "Results(5 runs of lebai, top-wrong",
+        "Results(5 runs of softmin, ranked",
         "  δ = 0.1: 102 ± 0.71 measurements, 1 error",
         "  δ = 0.01: 2,040 ± 14 measurements, 0 errors)",
     ]

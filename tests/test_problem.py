@@ -508,7 +508,7 @@ BYTES = np.column_stack(
 BYTES_MU = np.array([0.5, 2e-10, 1.5, 0.25])
 
 
-@pytest.mark.parametrize("strategy", [Strategy("uniform"), Strategy()], ids=["uniform", "lebai"])
+@pytest.mark.parametrize("strategy", [Strategy("uniform"), Strategy()], ids=["uniform", "softmin"])
 def test_columns_of_very_different_size_keep_their_features(strategy):
     problem = Problem(BYTES, eps=0.5)
     assert problem.task.arms.shape == (8, 4)

@@ -17,7 +17,7 @@ from furthest.strategy import Strategy, parse_schedule
     ("choices", "words"),
     [
         ({"sampling": "lebia"}, "unknown sampling rule 'lebia'; did you mean 'lebai'"),
-        ({"sampling": "qqq"}, "choose from lebai"),
+        ({"sampling": "qqq"}, "choose from softmin"),
         ({"candidate": "gredy"}, "unknown candidate answer 'gredy'; did you mean 'greedy'"),
         ({"stopping": "glrt"}, "unknown stopping rule 'glrt'; did you mean 'glr'"),
         ({"threshold": "papper"}, "unknown threshold 'papper'; did you mean 'paper'"),
@@ -136,7 +136,7 @@ def test_strategies_can_be_compared_and_hashed():
     assert hash(one) == hash(Strategy("fixed", options={"weights": np.array([1, 2])}))
     assert one != Strategy("fixed", options={"weights": [2, 1]})
     assert one != "fixed"
-    assert len({Strategy(), Strategy("lebai"), Strategy(stopping="top-wrong")}) == 1
+    assert len({Strategy(), Strategy("softmin"), Strategy(stopping="ranked")}) == 1
     assert len({Strategy(threshold="paper"), Strategy(threshold="theory")}) == 2
 
 
@@ -229,7 +229,8 @@ def test_questions_that_a_test_is_not_made_for(choices, question, words):
 
 def test_options_of_top_wrong_reach_the_test():
     strategy = Strategy(
-        stopping_options={"summed": 0.05, "directions": [30.0], "direction_weights": 1}
+        stopping="top-wrong",
+        stopping_options={"summed": 0.05, "directions": [30.0], "direction_weights": 1},
     )
     test = prepare(strategy, instances.hard().problem.task, [0.01]).start().stopping.test
     assert test.directions[0].tolist() == [30.0]
@@ -249,13 +250,13 @@ def test_options_of_top_wrong_reach_the_test():
 )
 def test_options_that_would_break_the_proof(options, words):
     with pytest.raises(errors.StrategyError, match=words):
-        Strategy(stopping_options=options)
+        Strategy(stopping="top-wrong", stopping_options=options)
     with pytest.raises(errors.StrategyError, match="no options"):
         Strategy(stopping="glr", stopping_options=options)
 
 
 def test_what_stops_by_default():
-    assert (Strategy().stopping, Strategy().threshold) == ("top-wrong", None)
+    assert (Strategy().stopping, Strategy().threshold) == ("ranked", None)
     assert Strategy().guarantee.proven
     assert Strategy(threshold="paper").stopping == "glr"
     assert Strategy(stopping="glr").threshold == "mixture"

@@ -9,7 +9,7 @@ from furthest.preparation import prepare
 from furthest.problem import Problem
 
 
-@pytest.mark.parametrize("stopping", ["glr", "top-wrong"])
+@pytest.mark.parametrize("stopping", ["glr", "ranked", "top-wrong"])
 def test_the_scale_of_the_noise_does_not_matter(stopping):
     instance = ft.hard()
     problem = Problem(instance.problem.arms, eps=0.05, notion="multiplicative", sigma=None)

@@ -19,7 +19,7 @@ from furthest.compiling import Counter, announced
 from furthest.errors import pick
 from furthest.problem import Problem
 from furthest.simulation import simulate
-from furthest.strategy import DEFAULT_TEST, Strategy
+from furthest.strategy import Strategy
 from furthest.study.certificate import verify
 from furthest.study.study import Study
 
@@ -66,14 +66,14 @@ class Compiled:
 
 def default() -> list[Piece]:
     """Simulations and studies of the default strategy, and `complexity`."""
-    return [*_pieces(["lebai"], [DEFAULT_TEST]), *_solvers([_plain()])]
+    return [*_pieces([sampling.DEFAULT], [stopping.DEFAULT]), *_solvers([_plain()])]
 
 
 def of_rules(names: Iterable[str]) -> list[Piece]:
     """These sampling rules with the tests that go with all of them."""
     for name in names:
         pick(name, sampling.MODULES, "sampling rule")
-    return _pieces(names, [DEFAULT_TEST, "glr"])
+    return _pieces(names, [stopping.DEFAULT, "glr"])
 
 
 def everything() -> list[Piece]:

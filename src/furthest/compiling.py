@@ -56,7 +56,7 @@ def announced(what: str, *, said: bool | None = None) -> Iterator[None]:
 
 
 def words(strategy: "Strategy") -> str:
-    """What is compiled for a strategy: `lebai with top-wrong`, `uniform with glr paper`."""
+    """What is compiled for a strategy: `softmin with ranked`, `uniform with glr paper`."""
     test = strategy.stopping
     parts = [strategy.name, "with", test if isinstance(test, str) else getattr(test, "name", "")]
     if strategy.threshold is not None:

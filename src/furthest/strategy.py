@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from furthest.stopping.test import Guarantee, StoppingTest
     from furthest.task import Smoothness
 
-DEFAULT_TEST = "top-wrong"
-
 # How a `start` names what is known of μ beforehand, if it wants to be told.
 SMOOTHNESS = "smoothness"
 
@@ -34,8 +32,8 @@ LATEST = 10**15
 class Strategy:
     """What to sample, what to answer, and when to stop: one word each.
 
-    Without a word on stopping it is top-wrong, the sharpest proven test; a named threshold means
-    the GLR with it, and the GLR alone that with the threshold mixture.
+    Without a word on stopping it is ranked, the sharpest proven test; a named threshold means the
+    GLR with it, and the GLR alone that with the threshold mixture.
 
     An own sampling rule or stopping test stands where a word would: a `Rule`, a `StoppingTest`, or
     the place where it can be found again, as in "my_lab.rules:TOP_TWO".
@@ -44,7 +42,7 @@ class Strategy:
     `stopping_options` go to the stopping test; no data may have shaped them.
     """
 
-    sampling: "str | Rule" = "lebai"
+    sampling: "str | Rule" = sampling.DEFAULT
     candidate: CandidateWord = "instantaneous-furthest"
     stopping: "str | StoppingTest | None" = None
     threshold: ThresholdWord | None = None
@@ -67,8 +65,8 @@ class Strategy:
         if self.threshold is not None:
             pick(self.threshold, dict.fromkeys(get_args(ThresholdWord)), "threshold")
         if self.stopping is None:
-            self._set("stopping", DEFAULT_TEST if self.threshold is None else "glr")
-        if (self.stopping, self.stopping_options) != (DEFAULT_TEST, {}) or self.threshold:
+            self._set("stopping", stopping.DEFAULT if self.threshold is None else "glr")
+        if (self.stopping, self.stopping_options) != (stopping.DEFAULT, {}) or self.threshold:
             self._check_stopping()
 
     def _set(self, name: str, value: Any) -> None:
@@ -143,7 +141,7 @@ class Strategy:
     def test(self) -> "StoppingTest":
         """The stopping test, for known σ."""
         if self.stopping is None or isinstance(self.stopping, str):
-            word = self.stopping or DEFAULT_TEST
+            word = self.stopping or stopping.DEFAULT
             if not _is_place(word):
                 return stopping.find(word, self.threshold)
             test: StoppingTest = _at(word, "stopping test", "judge")
@@ -161,7 +159,7 @@ class Strategy:
         if test.unknown_sigma is None:
             which = f"{test.name} with {self.threshold}" if self.threshold else test.name
             raise StrategyError(
-                f"{which} has no version for unknown σ; top-wrong and the threshold mixture have"
+                f"{which} has no version for unknown σ; ranked, top-wrong and mixture have"
             )
         return test.unknown_sigma
 

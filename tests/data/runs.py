@@ -5,13 +5,15 @@ python tests/data/runs.py FILE        write what the package decides now
 `runs.json` was written by version 0.1.0 as first landed (commit 8d2ceb6). It is never written
 again for the same cases: a change of what is decided must be meant, and said. One was: where σ is
 unknown, lebai, lingame, dkm, lingape, xy-adaptive, sticky-tas and fws sample with an estimate of σ
-instead of σ = 1; those 28 cases are from commit d987c7a.
+instead of σ = 1; those 28 cases are from commit d987c7a. Those of softmin and of ranked were added
+when they became the default.
 """
 
 import hashlib
 import json
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +45,21 @@ STOPPINGS: dict[str, dict[str, str]] = {
     "paper": {"stopping": "glr", "threshold": "paper-0.4"},
     "gap": {"stopping": "gap", "threshold": "paper-0.4"},
 }
+LATER = (
+    ("softmin", "ranked"),
+    ("softmin", "top-wrong"),
+    ("lebai", "ranked"),
+    ("uniform", "ranked"),
+)
+NOTIONS = ("additive", "multiplicative")
 RUNS, MOST = 3, 4000
 
+Case = tuple[str, dict[str, Any], dict[str, Any]]
 
-def cases() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+
+def cases() -> Iterator[Case]:
     """(name, strategy, question) of every case."""
-    for notion in ("additive", "multiplicative"):
+    for notion in NOTIONS:
         for rule in RULES:
             for name, words in STOPPINGS.items():
                 if name == "gap" and notion == "multiplicative":
@@ -83,6 +94,14 @@ def cases() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
             chosen | STOPPINGS["mixture"],
             {"notion": notion},
         )
+
+    yield from _later()
+
+
+def _later() -> Iterator[Case]:
+    for notion, (rule, test), sigma in product(NOTIONS, LATER, (1.0, None)):
+        name = f"{rule}, {test}, {notion}{'' if sigma else ', σ unknown'}"
+        yield name, {"sampling": rule, "stopping": test}, {"notion": notion, "sigma": sigma}
 
 
 def decided(strategy: dict[str, Any], question: dict[str, Any]) -> dict[str, Any]:

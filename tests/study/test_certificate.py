@@ -19,7 +19,8 @@ from study.problems import ENDLESS, HARD, TWO, TWO_MU, Lab, rechained, run
 
 DEFAULT = ft.Strategy()
 STRATEGIES = {
-    "top-wrong": DEFAULT,
+    "ranked": DEFAULT,
+    "top-wrong": ft.Strategy(stopping="top-wrong"),
     "mixture": ft.Strategy("uniform", stopping="glr", threshold="mixture"),
     "theory": ft.Strategy("uniform", stopping="glr", threshold="theory"),
     "gap": ft.Strategy("uniform", stopping="gap", threshold="paper"),
@@ -191,7 +192,7 @@ def test_statistic_and_threshold_agree_with_the_test(name):
 
 
 @pytest.mark.parametrize("sigma", [1.0, None], ids=["σ known", "σ unknown"])
-@pytest.mark.parametrize("name", ["top-wrong", "mixture", "theory"])
+@pytest.mark.parametrize("name", ["ranked", "top-wrong", "mixture", "theory"])
 def test_verdicts_are_true(name, sigma):
     """With 150 studies at δ = 0.1 a wrong verdict in 40 of them would be a scandal (p < 1e-8)."""
     if name == "theory" and sigma is None:

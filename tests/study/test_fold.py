@@ -46,7 +46,7 @@ def simulated(question, mu, rounds):
         (HARD, DEFAULT),
         (ft.hard(notion="additive"), DEFAULT),
         (HARD, ft.Strategy(schedule="sticky:bernoulli,p=0.3")),
-        (HARD, ft.Strategy(schedule="lazy:geometric", tracking="D")),
+        (HARD, ft.Strategy("lebai", schedule="lazy:geometric", tracking="D")),
         (ft.random(d=3, arms=6, seed=2), DEFAULT),
     ],
     ids=["default", "additive", "bernoulli", "lazy, D-tracking", "random"],

@@ -22,7 +22,7 @@ def command(
     instance: o.Instance,
     sampling: Annotated[
         str, typer.Option(help="Sampling rules, comma-separated; `all` for every one.")
-    ] = "lebai,lingame,uniform",
+    ] = "softmin,lebai,lingame,uniform",
     eps: o.Eps = None,
     delta: Annotated[float, typer.Option(help="Allowed probability of error.")] = 0.01,
     notion: o.NotionName = None,

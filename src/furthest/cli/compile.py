@@ -17,7 +17,7 @@ def command(
     rules: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Sampling rules, each with top-wrong and with every threshold of the GLR; none: "
+            help="Sampling rules, each with ranked and with every threshold of the GLR; none: "
             "what the default strategy needs, and `complexity`.",
             metavar="RULE…",
             show_default=False,

@@ -10,8 +10,9 @@ from furthest.cli import options as o
 
 DELTA = 0.01
 
-# Label: sampling rule, and the threshold of the GLR instead of top-wrong.
+# Label: sampling rule, and the threshold of the GLR instead of ranked.
 ROWS: dict[str, tuple[str, ThresholdWord | None]] = {
+    "softmin, proven": ("softmin", None),
     "LεBAI, proven": ("lebai", None),
     "LεBAI, the paper's": ("lebai", "paper"),
     "uniform, proven": ("uniform", None),
@@ -23,7 +24,7 @@ def command(
     runs: o.Runs = 2000,
     out: Annotated[Path, typer.Option(help="Where the figure goes.")] = Path("out/demo.png"),
 ) -> None:
-    """Show LεBAI at work on the paper's hard instance."""
+    """Show the default and the paper's strategies at work on its hard instance."""
     o.check_plot(out)
     with o.compilation("what the demo needs"):
         _show(runs, out)

@@ -10,6 +10,7 @@ import typer
 from furthest.display import one_line
 from furthest.errors import InputError
 from furthest.numerals import number
+from furthest.sampling import DEFAULT
 from furthest.watching import is_watched
 
 if TYPE_CHECKING:
@@ -55,13 +56,14 @@ Delta = Annotated[
     typer.Option(help="Allowed probability of error; may be given several times.", metavar="δ"),
 ]
 Sampling = Annotated[str, typer.Option(help="Sampling rule; see `furthest rules`.")]
+DEFAULT_RULE = DEFAULT
 Candidate = Annotated[str, typer.Option(help="Candidate answer of the stopping rule.")]
 StoppingRule = Annotated[
     str | None,
     typer.Option(
         "--stopping",
         help="Stopping rule.",
-        show_default="top-wrong, or glr if a threshold is named",
+        show_default="ranked, or glr if a threshold is named",
     ),
 ]
 ThresholdName = Annotated[
@@ -81,7 +83,9 @@ RuleOptions = Annotated[
 StoppingOptions = Annotated[
     list[str] | None,
     typer.Option(
-        "--stopping-option", help="Mass or scale of top-wrong, as name=value.", metavar="NAME=VALUE"
+        "--stopping-option",
+        help="Option of the stopping rule, as name=value.",
+        metavar="NAME=VALUE",
     ),
 ]
 # More runs no memory holds, and more measurements no run can last for.

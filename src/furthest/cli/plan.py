@@ -42,7 +42,7 @@ def command(
     noise: o.Noise = None,
     mu: o.Mu = None,
     spread: Spread = None,
-    sampling: o.Sampling = "lebai",
+    sampling: o.Sampling = o.DEFAULT_RULE,
     candidate: o.Candidate = "instantaneous-furthest",
     stopping: o.StoppingRule = None,
     threshold: o.ThresholdName = None,

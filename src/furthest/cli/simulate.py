@@ -25,7 +25,7 @@ def command(
     sigma: o.Sigma = None,
     noise: o.Noise = None,
     mu: o.Mu = None,
-    sampling: o.Sampling = "lebai",
+    sampling: o.Sampling = o.DEFAULT_RULE,
     candidate: o.Candidate = "instantaneous-furthest",
     stopping: o.StoppingRule = None,
     threshold: o.ThresholdName = None,

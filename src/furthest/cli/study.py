@@ -57,7 +57,7 @@ def create(
     delta: Annotated[float, typer.Option(help="Allowed probability of error.")] = 0.01,
     notion: o.NotionName = None,
     sigma: o.Sigma = None,
-    sampling: o.Sampling = "lebai",
+    sampling: o.Sampling = o.DEFAULT_RULE,
     candidate: o.Candidate = "instantaneous-furthest",
     stopping: o.StoppingRule = None,
     threshold: o.ThresholdName = None,

@@ -8,7 +8,11 @@ from furthest.errors import pick
 if TYPE_CHECKING:
     from furthest.sampling.rule import Rule
 
+# Chosen over 200 instances: docs/decisions/0021.
+DEFAULT = "softmin"
+
 MODULES = {
+    "softmin": "softmin",
     "lebai": "lebai",
     "eps-tas": "eps_tas",
     "fixed": "fixed",

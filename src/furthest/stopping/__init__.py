@@ -12,7 +12,11 @@ from furthest.errors import StrategyError, pick
 if TYPE_CHECKING:
     from furthest.stopping.test import StoppingTest
 
+# Chosen over 200 instances: docs/decisions/0021.
+DEFAULT = "ranked"
+
 MODULES = {
+    "ranked": "ranked",
     "top-wrong": "top_wrong",
     "glr": "glr",
     "gap": "gap",

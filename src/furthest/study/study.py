@@ -179,7 +179,7 @@ class Study:
             delta: The allowed probability of a wrong answer.
             storage: `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`; by default the variable
                 FURTHEST_STORAGE of the environment, or else the file furthest.db.
-            strategy: What decides; by default LεBAI with the stopping rule top-wrong.
+            strategy: What decides; by default softmin with the stopping rule ranked.
             seed: For strategies that draw at random.
             lease: Seconds after which an ask is no longer waited for, and its arm may be asked
                 again. A result that comes later is still welcome.
