@@ -13,7 +13,15 @@ from furthest.kernels import topwrong
 from furthest.kernels.answers import instantaneous_furthest
 from furthest.kernels.evidence import no_evidence, take_in
 from furthest.kernels.linalg import sort_together
-from furthest.kernels.ranked import FIRST, RANKED, REMEMBERED, Rank, RankMasses
+from furthest.kernels.ranked import (
+    FIRST,
+    RANKED,
+    REMEMBERED,
+    Rank,
+    RankMasses,
+    link,
+    weak_set,
+)
 from furthest.kernels.topwrong import Obstacle, Price, Scales, TopWrong, met, observe, top_wrong
 from furthest.problem import Notion, Problem
 from furthest.stopping.ranked import BLIND, MASSES, WEIGHTING, check, prior, start, start_student
@@ -233,6 +241,32 @@ def test_a_lowered_threshold_is_found_out(make: Callable[..., TopWrong]) -> None
     assert not is_scandal(wrong_answers(problem, mu, delta, CHASE, runs, make=make), runs, delta)
     wrong = wrong_answers(problem, mu, delta, CHASE, runs, make=make, lowered=6.0)
     assert is_scandal(wrong, runs, delta)
+
+
+def test_a_weak_set_among_many_is_found() -> None:
+    """Against all sizes and all top ones, where evidence is of all sizes and often equal."""
+    rng, verdicts = np.random.default_rng(0), []
+    for count in (1, 2, 5, 30, 100):
+        ranks = RankMasses().budget(count).ranks
+        for _ in range(300):
+            beside = np.sort(np.exp(rng.uniform(-3, 6) + 2 * rng.integers(0, 4, count)))
+            alone = np.minimum(1, np.exp(-rng.uniform(0, 3) * rng.integers(0, 4, count)))
+            own, following = float(np.exp(rng.uniform(0, 5))), np.zeros(count, np.int64)
+            link(alone, following, count)
+            size, top = weak_set(ranks, own, alone, beside, following, count)
+            sums = np.array(
+                [
+                    [beside[t] + np.delete(beside, t)[: k - 1].sum() for t in range(count)]
+                    for k in range(1, count + 1)
+                ]
+            )
+            totals = alone + ranks[Rank.FALLBACK][:, None] * own
+            totals = totals + ranks[Rank.SUMMED][:, None] * sums
+            assert (size > 0) == (totals.min() < 1)
+            assert size == 0 or totals[size - 1, top] < 1
+            verdicts.append(size)
+    assert 200 < np.count_nonzero(verdicts) < len(verdicts) - 200
+    assert max(verdicts) > 10
 
 
 def test_things_are_sorted_together() -> None:

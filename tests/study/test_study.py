@@ -455,8 +455,9 @@ def test_many_arms_begin_with_a_few(sqlite_url):
     assert all(trial.name.startswith("x=") for trial in first)
     for trial in first:
         study.tell(trial.id, 0.5)
-    assert study.status().waiting == 0
-    assert study.status().statistic is not None
+    status = study.status()
+    assert status.waiting == 0
+    assert status.statistic is not None
 
 
 def test_a_model_that_does_not_fit_is_noticed(sqlite_url):

@@ -135,7 +135,8 @@ def _outranks(state: TopWrong, case: Case, z: int, x: int, level: int) -> bool:
     supermartingale. Beside the top one itself at least the k − 1 weakest count.
     """
     required, ranks = state.required, state.ranks
-    rivals, alone, beside = state.rivals, state.shares[0], state.shares[1]
+    alone, beside = state.shares[0], state.shares[1]
+    rivals, following = state.rivals[0], state.rivals[1]
     own = math.exp(state.strengths[x] - required[Price.LEVEL, level])
     count = 0
     for other in range(case.answers.shape[0]):
@@ -150,18 +151,48 @@ def _outranks(state: TopWrong, case: Case, z: int, x: int, level: int) -> bool:
         beside[count] = math.exp(min(both - required[Price.LEVEL, level], LARGEST))
         count += 1
     sort_together(beside, alone, rivals, count)
-    weakest = 0.0  # sum of the k − 1 smallest
+    link(alone, following, count)
+    size, top = weak_set(ranks, own, alone, beside, following, count)
+    if size > 0:
+        _remember(state.obstacles[z], rivals, x, size, top)
+    return size == 0
+
+
+@kernel
+def weak_set(
+    ranks: Matrix, own: float, alone: Vector, beside: Vector, following: Counts, count: int
+) -> tuple[int, int]:
+    """(k, top) of a set that is not enough, the others being the k − 1 weakest; (0, 0) if all are.
+
+    The weakest come first. Among the first k − 1 the top one with least alone decides, and after
+    them only those that `following` links.
+    """
+    weakest, least = 0.0, count  # of the first k − 1: their sum, and the one with least alone
     for k in range(1, count + 1):
         enough = 1.0 - ranks[Rank.FALLBACK, k - 1] * own
         mass = ranks[Rank.SUMMED, k - 1]
         if mass * (weakest + beside[k - 1]) < enough:
-            for top in range(count):
-                others = weakest + (beside[k - 1] if top < k - 1 else beside[top])
-                if alone[top] + mass * others < enough:
-                    _remember(state.obstacles[z], rivals, x, k, top)
-                    return False
+            if least < count and alone[least] + mass * (weakest + beside[k - 1]) < enough:
+                return k, least
+            top = k - 1
+            while top < count:
+                if alone[top] + mass * (weakest + beside[top]) < enough:
+                    return k, top
+                top = following[top]
         weakest += beside[k - 1]
-    return True
+        if least == count or alone[k - 1] < alone[least]:
+            least = k - 1
+    return 0, 0
+
+
+@kernel
+def link(alone: Vector, following: Counts, count: int) -> None:
+    """From each to the next one with less alone: in between none can be the weakest top one."""
+    for i in range(count - 1, -1, -1):
+        after = i + 1
+        while after < count and alone[after] >= alone[i]:
+            after = following[after]
+        following[i] = after
 
 
 @kernel

@@ -179,7 +179,7 @@ class TopWrong(NamedTuple):
     shapes: Matrix  # (2, shapes) priors of the normal–gamma e-values; none where σ is known
     vectors: Matrix  # (4, d) see Scratch
     strengths: Vector  # (Z,) scratch: log evidence for z against every x
-    rivals: Counts  # (Z,) scratch: who may outrank z
+    rivals: Counts  # (2, Z) scratch: who may outrank z, and links between them
     shares: Matrix  # (2, Z) scratch: their evidence, alone and beside z
     factor: Matrix  # (d, d) scratch
     work: Matrix  # (d, d) scratch
@@ -229,7 +229,7 @@ def top_wrong(
         shapes=np.array([priors.shapes, np.log(priors.weights)], float),
         vectors=np.zeros((len(Scratch), d)),
         strengths=np.zeros(answers),
-        rivals=np.zeros(answers, np.int64),
+        rivals=np.zeros((2, answers), np.int64),
         shares=np.zeros((2, answers)),
         factor=np.zeros((d, d)),
         work=np.zeros((d, d)),
