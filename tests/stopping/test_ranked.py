@@ -146,6 +146,24 @@ def test_the_prior_follows_from_the_question_alone() -> None:
     assert given.directions.T.tolist() == [[30.0, math.log(0.5), 0.0]]
 
 
+@pytest.mark.parametrize("eps", [1e-5, 1e-100, 1e-160, 1e-300])
+@pytest.mark.parametrize("size", [1.0, 1e60, 1e99])
+def test_no_number_is_too_small_or_too_large_for_the_prior(eps: float, size: float) -> None:
+    """A scale that is infinite must not make evidence of anything: nothing is accepted yet."""
+    problem = Problem(np.eye(3), np.eye(3) * size, eps, "additive")
+    task, rng = problem.task, np.random.default_rng(0)
+    evidence, state = no_evidence(task), start(task, [DELTA])
+    for t in range(30):
+        reward = float(rng.normal())
+        take_in(task, evidence, t % 3, reward)
+        observe(state, task, evidence, t % 3, reward)
+        if t >= 3:
+            assert not any(met(state, task, evidence, z, 0) for z in range(3))
+    y = state.vectors[0] + size
+    found = topwrong.log_one_sided(3.0, 2.0, float(y @ y), state.directions)
+    assert not math.isnan(found)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -146,6 +146,8 @@ def log_one_sided_student(
     for j in range(directions.shape[1]):
         prior = prior_precision(directions, j, size)
         both = variance + prior
+        if not both < math.inf:  # a scale beyond all numbers adds nothing
+            continue
         share = t * t / (both * residual) if residual > 0.0 else 1.0
         penalty = directions[Direction.LOG_WEIGHT, j] - 0.5 * math.log(both / prior)
         for i in range(shapes.shape[1]):
@@ -157,7 +159,7 @@ def log_one_sided_student(
                 top = term
             else:
                 total += math.exp(term - top)
-    return top + math.log(total)
+    return top + math.log(total) if total > 0.0 else -math.inf
 
 
 @kernel

@@ -512,6 +512,8 @@ def log_one_sided(t: float, variance: float, size: float, directions: Matrix) ->
     for j in range(directions.shape[1]):
         prior = prior_precision(directions, j, size)
         both = variance + prior
+        if not both < math.inf:  # a scale beyond all numbers adds nothing
+            continue
         s = t / math.sqrt(both)
         tail = math.erfc(-s * math.sqrt(0.5))
         if tail <= 0.0:

@@ -28,6 +28,8 @@ WEIGHTING = Weighting(growth=0.1, correction=1.5, lean=0.7)
 BLIND = Scales((15.0, 400.0, 10_000.0), (0.85, 0.10, 0.05))
 # Gaps of about ε or more have h² of about e²/‖y‖⁴ or more: this times ‖y‖⁴/e², beside a constant.
 SEEING = Scales((15.0, 15.0, 15.0), (0.7, 0.15, 0.15), per_size=(0.0, 0.01, 0.1))
+# Of smaller ε/σ no run will ever be long enough, and 1/ε² would leave the range of numbers.
+LEAST = 1e-9
 
 
 def check(
@@ -53,7 +55,8 @@ def prior(task: Task) -> Scales:
     """By the question alone: ε tells how long a run may be, if it is additive and σ is known."""
     if not (task.sigma_known and task.e > 0.0):
         return BLIND
-    return SEEING._replace(per_size=tuple(share / task.e**2 for share in SEEING.per_size))
+    square = max(task.e, LEAST) ** 2
+    return SEEING._replace(per_size=tuple(share / square for share in SEEING.per_size))
 
 
 def start(task: Task, deltas: Sequence[float], **options: Any) -> TopWrong:
