@@ -399,7 +399,7 @@ def weak_pair(state: TopWrong, case: Case, z: int, level: int, first_x: int, las
         if x == z:
             continue
         strengths[x] = strength(state, case, z, x, z)
-        if strengths[x] < state.required[Price.FIRST, level]:
+        if not strengths[x] >= state.required[Price.FIRST, level]:  # nor is what is no number
             return x
     return -1
 
