@@ -38,14 +38,16 @@ LABELS = {
     "xy-static": "XY-Static",
     "xy-adaptive": "XY-Adaptive",
     "g-static": "G-Static",
+    "softmin": "softmin",
 }
 MODIFIED = ("lingame", "dkm", "lingape", "xy-static", "xy-adaptive")
 COMPARED = ("lebai", *MODIFIED, "fixed", "uniform")
 ROUNDS_ON_RANDOM = 600.0  # per dimension, roughly
-PROVEN_ON_RANDOM = ("lebai", "lingame", "uniform", "lingape", "xy-adaptive")
+PROVEN_ON_RANDOM = ("softmin", "lebai", "lingame", "uniform", "lingape", "xy-adaptive")
 PROVEN: dict[str, tuple[str, ThresholdWord | None]] = {
     "mixture": ("glr", "mixture"),
     "top-wrong": ("top-wrong", None),
+    "ranked": ("ranked", None),
 }
 # Each algorithm's own stopping rule, which knows no ε.
 OWN = {"lingame": "glr", "lingape": "gap", "xy-adaptive": "elimination"}
@@ -468,7 +470,7 @@ def _conjecture() -> Entry:
 
 
 def _proven() -> Entry:
-    rules = tuple(printed.PULLS["multiplicative"])
+    rules = ("softmin", *printed.PULLS["multiplicative"])
     hard = (
         Times(
             corner=f"hard instance, {notion}",
