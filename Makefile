@@ -44,7 +44,7 @@ format: $(READY)
 tables: $(READY)
 	$(BIN)/furthest reproduce table-1 table-4 table-5 table-6 table-7 table-8 --jobs 2
 
-# The whole paper, 5,000 runs: less than an hour on two cores; goes on where it was interrupted.
+# The whole paper, 5,000 runs: about an hour on two cores; goes on where it was interrupted.
 reproduction: $(READY)
 	$(BIN)/furthest reproduce all --jobs 2 --out out/reproduction
 	cp out/reproduction/report.md docs/reproduction.md
