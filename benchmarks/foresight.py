@@ -97,7 +97,7 @@ def study(case: Case, known: bool, draws: int, seed: int) -> list[Asked]:
     told = 0
     asked: list[tuple[str, int, ft.Foresight, float]] = []
     while not fold.stopped and told < max(moments):
-        arm = fold.suggest([], 1)[0]
+        arm = fold.suggest([], 1)[0].arm
         value = float(means[arm] + rng.standard_normal())
         fold.take(np.array([arm]), np.array([value]))
         told += 1

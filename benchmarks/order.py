@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import furthest as ft
 from furthest.study.certificate import fold_of
-from furthest.study.events import ASKED, CREATED, TOLD, Event, Settings, columns
+from furthest.study.events import ASKED, CREATED, TOLD, Due, Event, Settings, columns
 from furthest.study.fold import Fold
 from furthest.study.ledger import Ledger
 from furthest.study.verdict import score
@@ -38,10 +38,9 @@ class Desk:
 
     def ask(self, count: int) -> list[tuple[str, int]]:
         """Trials and arms to measure."""
-        pending = [event.arm for event in self.ledger.open.values() if event.arm is not None]
-        arms = self.fold.suggest(pending, count, columns(self.ledger.waiting()))
+        pending = [Due(event.arm or 0) for event in self.ledger.open.values()]
         found = []
-        for arm in arms:
+        for arm, _ in self.fold.suggest(pending, count, columns(self.ledger.waiting())):
             trial = f"t-{self.ledger.seq + 1}"
             self.ledger.apply([Event(self.ledger.seq + 1, ASKED, 0.0, trial, arm)])
             found.append((trial, arm))

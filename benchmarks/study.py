@@ -19,7 +19,7 @@ import numpy as np
 
 import furthest as ft
 from furthest.study.chain import chained
-from furthest.study.events import Event
+from furthest.study.events import Due, Event
 from furthest.study.storage import open_storage
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
@@ -67,7 +67,7 @@ def one_worker(url: str, rounds: int) -> None:
         t2 = time.perf_counter()
         own = study._fold  # what the next ask would do first: record and decide
         t3 = time.perf_counter()
-        own.suggest([trial.arm] if own.ready else [], 1)  # decide with one trial pending
+        own.suggest([Due(trial.arm)] if own.ready else [], 1)  # decide with one trial pending
         t4 = time.perf_counter()
         if i >= 30:
             for times, seconds in zip(

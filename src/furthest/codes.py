@@ -34,6 +34,15 @@ class Grid(IntEnum):
     BERNOULLI = 3
 
 
+class Noise(IntEnum):
+    """What is known of the noise of a measurement."""
+
+    SUB_GAUSSIAN = 0  # with known σ, the unit of the rewards
+    GAUSSIAN = 1  # with unknown σ
+    BOUNDED = 2  # rewards within bounds, of plain options; the unit is half the bounds' width
+    BERNOULLI = 3  # the same, and each reward is one of the bounds
+
+
 class Tracking(IntEnum):
     """How pulls follow proportions."""
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from furthest.codes import Noise
 from furthest.kernels.evidence import Clock, Evidence, design_arm, take_in
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Counts, Vector
@@ -51,22 +52,25 @@ class Source(NamedTuple):
     means: Vector  # (K,) ⟨μ, a⟩ of every arm; none for a log
     noise: float  # standard deviation of the simulated noise, 1 where σ is known
     arms: Counts  # (n,) none for a simulation
-    rewards: Vector  # (n,)
+    rewards: Vector  # (n,) each the sum of …
+    sizes: Counts  # (n,) … so many results
 
 
 def simulated(means: Vector, noise: float = 1.0) -> Source:
-    """The arms that are decided on, with normal noise."""
-    return Source(means, noise, np.zeros(0, np.int64), np.zeros(0))
+    """The arms that are decided on, with normal noise; yes or no where rewards are bounded."""
+    return Source(means, noise, np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
 
 
-def told(arms: Counts, rewards: Vector) -> Source:
-    """These arms and rewards, whatever was decided on."""
-    return Source(np.zeros(0), 1.0, arms, rewards)
+def told(arms: Counts, rewards: Vector, sizes: Counts | None = None) -> Source:
+    """These arms and rewards, whatever was decided on; each the sum of several, with `sizes`."""
+    if sizes is None:
+        sizes = np.ones(len(arms), np.int64)
+    return Source(np.zeros(0), 1.0, arms, rewards, sizes)
 
 
-def record(task: Task, run: Run, arm: int, reward: float) -> None:
-    """Take in one measurement."""
-    take_in(task, run.evidence, arm, reward)
+def record(task: Task, run: Run, arm: int, reward: float, size: int = 1) -> None:
+    """Take in one measurement, or the sum of several of one arm."""
+    take_in(task, run.evidence, arm, reward, size)
     observe(run.stopping.test, task, run.evidence, arm, reward)
 
 
@@ -130,14 +134,18 @@ def advance(
     taken = 0
     while clock[Clock.ROUNDS] < until and progress[Progress.NEXT] >= 0:
         if source.means.shape[0] > 0:
-            arm = progress[Progress.NEXT]
-            reward = source.means[arm] + source.noise * noise.standard_normal()
+            arm, size = progress[Progress.NEXT], 1
+            if task.noise >= Noise.BOUNDED:
+                share = 0.5 * (source.means[arm] - task.low)
+                reward = task.low + (2.0 if noise.random() < share else 0.0)
+            else:
+                reward = source.means[arm] + source.noise * noise.standard_normal()
         elif taken < source.arms.shape[0]:
-            arm, reward = source.arms[taken], source.rewards[taken]
+            arm, reward, size = source.arms[taken], source.rewards[taken], source.sizes[taken]
         else:
             break
         precision = run.evidence.precision[0]
-        record(task, run, arm, reward)
+        record(task, run, arm, reward, size)
         if not proving:
             # Imagined measurements agree with the estimate too well to tell of the noise.
             run.evidence.precision[0] = precision

@@ -49,6 +49,7 @@ FIELDS = (
     "notion",
     "sigma",
     "bounds",
+    "noise",
     "arm_names",
     "answer_names",
     "feature_names",
@@ -61,7 +62,7 @@ FIELDS = (
     "roughness",
     "radius",
 )
-SETTINGS = ("eps", "notion", "sigma", "bounds", "initial", "roughness", "radius", "mu")
+SETTINGS = ("eps", "notion", "sigma", "bounds", "noise", "initial", "roughness", "radius", "mu")
 OWN_COLUMNS = ("name", "role")
 NAMES = ("answers", "arm_names", "answer_names", "feature_names")
 ROLES = {"arm": (True, False), "answer": (False, True), "both": (True, True)}
@@ -138,6 +139,8 @@ def write_problem(problem: Problem, path: str | Path, mu: Any = None) -> None:
         data["feature_names"] = problem.feature_names
     if problem.bounds is not None:
         data["bounds"] = problem.bounds
+    if problem.noise is not None:
+        data["noise"] = problem.noise
     if problem.answers is not problem.arms:
         data["answers"] = problem.answers
     if problem.answers is not problem.arms or problem.answer_names != problem.arm_names:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from furthest import axes, engine
-from furthest.codes import Candidate
+from furthest.codes import Candidate, Noise
 from furthest.engine import Milestones, Run
 from furthest.errors import StrategyError
 from furthest.kernels.evidence import Evidence, no_evidence
@@ -49,9 +49,9 @@ def prepare(
     `smoothness` is what is known of it beforehand.
     """
     strategy.check_bound(known=smoothness is not None)
-    test = _checked_test(strategy.test_for(sigma_known=task.sigma_known), len(deltas))
+    test = _checked_test(strategy.test_for(Noise(task.noise)), len(deltas))
     if task.ridge.any():
-        _check_ridge(test, sigma_known=task.sigma_known)
+        _check_ridge(test, sigma_known=task.noise == Noise.SUB_GAUSSIAN)
     rule = _checked_rule(strategy.rule)
     options = strategy.rule_options(truth, smoothness)
     test_options = strategy.test_options(smoothness)

@@ -6,12 +6,13 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from furthest import coordinates, display, smoothness
+from furthest.codes import Noise
 from furthest.errors import (
     DuplicateAnswersError,
     EpsilonError,
@@ -30,6 +31,7 @@ from furthest.tables import INTERCEPT, coded
 from furthest.task import Smoothness, Task
 
 Notion = Literal["additive", "multiplicative"]
+NoiseWord = Literal["bernoulli", "sub-Gaussian"]
 NOTIONS = ("additive", "multiplicative")
 
 # How little the initial arms may vary in some direction, relative to the longest arm, whitened.
@@ -41,6 +43,9 @@ LEAST_SIGMA, LARGEST_SIGMA = 1e-100, 1e100
 
 # In units of σ, or of the arms: the same for values, and for answers.
 LARGEST_VALUE = 1e100
+
+# With bounds so many σ away from 0, sums of rewards lose digits: they say no more than what σ is.
+FAR_BOUNDS = 1e6
 
 # More arms than this no table holds.
 MOST_COMBINATIONS = 1_000_000
@@ -85,6 +90,10 @@ class Problem:
         sigma: The noise is σ-sub-Gaussian. None if it is unknown: then it must be Gaussian.
         bounds: Rewards are within (a, b), yes/no outcomes within (0, 1): then σ = (b − a)/2 is
             derived, by Hoeffding's lemma, and another σ is refused.
+        noise: Follows from σ and bounds unless given. `bernoulli`: each result is one of the
+            bounds, yes or no, 1 or 0 if there are none. `sub-Gaussian`: of the bounds only σ is
+            used, so that every stopping test can be, at many times the price where the outcome is
+            rare.
         arm_names: One text per arm, all different.
         answer_names: The same for the answers; by default the arms' names.
         feature_names: The same for the columns; by default x0, x1, ….
@@ -111,6 +120,7 @@ class Problem:
     arm_names: tuple[str, ...]
     answer_names: tuple[str, ...]
     bounds: tuple[float, float] | None
+    noise: NoiseWord | None
     initial: tuple[int, ...]
     feature_names: tuple[str, ...]
     roughness: NDArray[np.float64] | None
@@ -125,6 +135,7 @@ class Problem:
         sigma: float | None = UNSTATED,
         *,
         bounds: tuple[float, float] | None = None,
+        noise: NoiseWord | None = None,
         arm_names: Sequence[str] | None = None,
         answer_names: Sequence[str] | None = None,
         initial: Sequence[int] | None = None,
@@ -144,7 +155,7 @@ class Problem:
         if len(answer_rows) < 2:
             raise TooFewAnswersError("there must be at least two answers to choose from")
         dimension = arm_rows.shape[1]
-        limits = _bounds(bounds)
+        limits = _bounds((0.0, 1.0) if noise == "bernoulli" and bounds is None else bounds)
         fields = {
             "arms": arm_rows,
             "answers": answer_rows,
@@ -152,6 +163,7 @@ class Problem:
             "notion": notion,
             "bounds": limits,
             "sigma": _sigma(sigma, limits),
+            "noise": _noise(noise, limits),
             "arm_names": _names(arm_names, len(arm_rows), "arm"),
             "answer_names": _names(
                 answer_names, len(answer_rows), "arm" if answers is None else "answer"
@@ -176,7 +188,9 @@ class Problem:
         """The question in one line: `3 arms, 3 answers, d = 2, additive ε = 0.05, σ = 1`."""
         noise = "σ unknown" if self.sigma is None else f"σ = {self.sigma:g}"
         if self.bounds is not None:
-            noise = f"rewards in [{self.bounds[0]:g}, {self.bounds[1]:g}]"
+            low, high = self.bounds
+            either = self.noise == "bernoulli"
+            noise = f"rewards {low:g} or {high:g}" if either else f"rewards in [{low:g}, {high:g}]"
         d, dimension = self._span.rows.shape
         if d < dimension:
             features = f"d = {d} of {dimension} features ({coordinates.listed(self.dropped)})"
@@ -441,7 +455,8 @@ class Problem:
             e=self.eps / self.unit if additive else 0.0,
             initial=np.array(self.initial),
             ridge=np.zeros((arms.shape[1], arms.shape[1])),
-            sigma_known=self.sigma is not None,
+            noise=int(self.noise_code),
+            low=self.bounds[0] / self.unit if self.bounds else 0.0,
         )
 
     def task_with(self, ridge: float) -> Task:
@@ -459,6 +474,25 @@ class Problem:
             return None
         matrix = smoothness.seen(self.roughness, self._basis, self._span)
         return Smoothness(matrix, self.radius / self.unit**2)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether every arm has a value of its own, and every answer is an arm."""
+        rows = {row.tobytes() for row in self.arms + 0.0}
+        own = self.answers is self.arms or all(row.tobytes() in rows for row in self.answers + 0.0)
+        return own and len(self._span.rows) == len(self.arms)
+
+    @cached_property
+    def noise_code(self) -> Noise:
+        """What a stopping test has to cope with."""
+        if self.sigma is None:
+            return Noise.GAUSSIAN
+        if self.bounds is None or self.noise == "sub-Gaussian" or self.radius is not None:
+            return Noise.SUB_GAUSSIAN
+        far = max(map(abs, self.bounds)) > FAR_BOUNDS * self.sigma
+        if far or not self.is_plain:
+            return Noise.SUB_GAUSSIAN
+        return Noise.BERNOULLI if self.noise == "bernoulli" else Noise.BOUNDED
 
     @property
     def unit(self) -> float:
@@ -626,6 +660,13 @@ def _sigma(sigma: Any, bounds: tuple[float, float] | None) -> float | None:
             f"({bounds[0]:g}, {bounds[1]:g}) mean σ = {derived:g}: give one of them"
         )
     return derived
+
+
+def _noise(noise: Any, bounds: tuple[float, float] | None) -> NoiseWord | None:
+    if noise is None:
+        return None
+    word: NoiseWord = pick(noise, {each: each for each in get_args(NoiseWord)}, "noise", SigmaError)
+    return word if bounds is not None else None
 
 
 def check_noise(noise: float) -> float:

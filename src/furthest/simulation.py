@@ -16,9 +16,10 @@ import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
+from furthest.codes import Noise
 from furthest.compiling import announced, words
 from furthest.engine import simulated
-from furthest.errors import InputError, UnstoppedWarning
+from furthest.errors import InputError, ParameterError, UnstoppedWarning
 from furthest.preparation import Prepared, prepare
 from furthest.problem import Problem, check_noise
 from furthest.results import Results
@@ -84,7 +85,8 @@ def simulate(
     `runs=400, first=100` are together the same as 500 runs at once.
 
     The noise has the standard deviation `noise`, of which no rule is told: by default σ, and 1
-    where that is unknown.
+    where that is unknown. Where rewards are bounded, and every option has a value of its own, each
+    is one of the two bounds: no other rewards of the same mean vary more.
 
     With a `ridge` estimate, sampling and statistic have V = ridge·I + Σ N_a a aᵀ, in the problem's
     coordinates and with rewards in units of σ: published experiments were run so. Proofs are for
@@ -114,6 +116,7 @@ def simulate(
     order = np.argsort([-level for level in levels], kind="stable")
     task = problem.task_with(ridge) if ridge else problem.task
     truth = problem.whiten(mu)
+    _check_means(problem, problem.arms @ problem.parameter(mu))
     job = Simulation(
         task=task,
         truth=truth,
@@ -174,7 +177,22 @@ def _noise(problem: Problem, noise: float | None) -> float:
     """What is given, or σ, or 1."""
     if noise is None:
         return problem.unit
+    if problem.noise_code >= Noise.BOUNDED:
+        raise InputError("results within bounds are simulated as one of the two: no other noise")
     return check_noise(noise)
+
+
+def _check_means(problem: Problem, means: NDArray[np.float64]) -> None:
+    """Rewards within bounds have means within them."""
+    if problem.noise_code >= Noise.BOUNDED and problem.bounds is not None:
+        low, high = problem.bounds
+        outside = (means < low) | (means > high)
+        if outside.any():
+            arm = int(outside.argmax())
+            raise ParameterError(
+                f"the mean {means[arm]:g} of arm {problem.arm_names[arm]!r} is outside the bounds "
+                f"[{low:g}, {high:g}]"
+            )
 
 
 def _check(

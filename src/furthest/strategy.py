@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from furthest import axes, sampling, stopping
 from furthest.axes import CandidateWord, ThresholdWord, TrackingWord
+from furthest.codes import Noise
 from furthest.errors import InputError, StrategyError, pick
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Strategy:
             raise StrategyError(
                 f"the stopping rule {test.name} needs the {' or '.join(test.notions)} notion"
             )
-        self.test_for(sigma_known=problem.sigma is not None)
+        self.test_for(problem.noise_code)
         self.check_bound(known=problem.radius is not None)
 
     def check_bound(self, *, known: bool) -> None:
@@ -151,17 +152,21 @@ class Strategy:
             raise StrategyError(f"the stopping rule {test.name} has no threshold to choose")
         return test
 
-    def test_for(self, *, sigma_known: bool) -> "StoppingTest":
-        """The version of the stopping test for known or unknown σ."""
+    def test_for(self, noise: Noise) -> "StoppingTest":
+        """The version of the stopping test for this kind of noise."""
         test = self.test
-        if sigma_known:
+        if noise == Noise.SUB_GAUSSIAN:
             return test
-        if test.unknown_sigma is None:
+        version = test.unknown_sigma if noise == Noise.GAUSSIAN else test.bounded
+        if version is None:
             which = f"{test.name} with {self.threshold}" if self.threshold else test.name
             raise StrategyError(
                 f"{which} has no version for unknown σ; ranked, top-wrong and mixture have"
+                if noise == Noise.GAUSSIAN
+                else f"{which} has no version for bounded rewards, ranked has; to go by σ = half "
+                "the width of the bounds, give the problem noise='sub-Gaussian'"
             )
-        return test.unknown_sigma
+        return version
 
     @property
     def guarantee(self) -> "Guarantee":
@@ -170,7 +175,7 @@ class Strategy:
 
     def guarantee_for(self, problem: "Problem") -> "Guarantee":
         """What the stopping test guarantees for this problem."""
-        return self.test_for(sigma_known=problem.sigma is not None).guarantee
+        return self.test_for(problem.noise_code).guarantee
 
     def test_options(self, known: "Smoothness | None") -> dict[str, Any]:
         """The options of the stopping test; what is known of μ is among them."""

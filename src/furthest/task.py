@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from furthest.codes import Noise
+
 __compiled__ = True
 
 
@@ -31,7 +33,8 @@ class Task(NamedTuple):
     e: float
     initial: NDArray[np.int64]  # (n₀,) arms pulled first, in this order, whatever is observed
     ridge: NDArray[np.float64]  # (d, d) what V starts with; 0 for least squares
-    sigma_known: bool = True  # or else rewards have a unit of their own, not σ
+    noise: int = Noise.SUB_GAUSSIAN  # if any other, rewards have a unit of their own, not σ
+    low: float = 0.0  # lower bound of the rewards, where the noise is bounded: they span 2 units
 
 
 class Smoothness(NamedTuple):

@@ -8,6 +8,7 @@ import pytest
 from numpy.random import Generator
 
 import furthest as ft
+from furthest.codes import Noise
 from furthest.errors import InputError, StrategyError
 from furthest.kernels import topwrong
 from furthest.kernels.answers import instantaneous_furthest
@@ -139,7 +140,7 @@ def test_the_prior_follows_from_the_question_alone() -> None:
     arms = np.eye(3)
     additive = Problem(arms, eps=0.1, notion="additive", sigma=0.5).task
     assert prior(additive).per_size == pytest.approx((0.0, 0.01 / 0.2**2, 0.1 / 0.2**2))
-    assert prior(additive._replace(sigma_known=False)) == BLIND
+    assert prior(additive._replace(noise=Noise.GAUSSIAN)) == BLIND
     assert prior(Problem(arms, eps=0.1, notion="multiplicative").task) == BLIND
     assert prior(Problem(arms, eps=0.0, notion="additive").task) == BLIND
     given = start(additive, [0.1], directions=[30.0], direction_weights=[0.5])

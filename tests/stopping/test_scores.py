@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from furthest.codes import Noise
 from furthest.engine import simulated, told
 from furthest.preparation import prepare
 from furthest.problem import Problem
@@ -32,7 +33,7 @@ def scored(strategy: Strategy, task: Task, run, z: int) -> tuple[Score, bool]:
     evidence, stopping, rule, _ = copied(run)
     nominee = Nominee(z, glr_statistic(task, evidence, z), 0)
     question = (stopping.test, task, evidence, nominee, rule)
-    score = strategy.test_for(sigma_known=task.sigma_known).score(*question)
+    score = strategy.test_for(Noise(task.noise)).score(*question)
     return score, judge(*question) == (z, 1)
 
 

@@ -156,7 +156,7 @@ def test_the_statistic_is_the_level_that_the_test_would_accept(count, sigma):
     def accepts(delta, z):
         strategy = DEFAULT
         fold = Fold(question(problem, strategy, delta))
-        fold._take(fold.state, arms, values, proving=False)
+        fold._take(fold.state, arms, values, np.ones(len(arms)), proving=False)
         evidence, stopping, rule, _ = fold.state
         nominee = Nominee(z, 0.0, 0)
         return judge(stopping.test, fold.task, evidence, nominee, rule) == (z, 1)

@@ -9,7 +9,7 @@ import pytest
 
 import furthest as ft
 from furthest.study import archive
-from furthest.study.events import LOG_VERSION, Event, Settings, columns
+from furthest.study.events import LOG_VERSION, Due, Event, Settings, columns
 from furthest.study.fold import Fold
 from oracles.loop import Loop
 from study.problems import ENDLESS, HARD, Lab, run
@@ -116,12 +116,12 @@ def test_the_design_need_not_hold_every_arm():
     instance = ft.random(d=2, arms=30, seed=1)
     question = settings(ft.Problem(instance.problem.arms, initial=[4, 17]))
     fold = Fold(question)
-    assert fold.suggest([], 2) == [4, 17]
-    assert sorted(fold.suggest([4], 3)) == [4, 17, 17]
+    assert fold.suggest([], 2) == [Due(4), Due(17)]
+    assert sorted(fold.suggest([Due(4)], 3)) == [Due(4), Due(17), Due(17)]
     fold.take(np.array([8, 17, 4]), np.array([0.1, 0.2, 0.3]))
     assert fold.ready
     assert fold.state.evidence.counts.sum() == 3
-    assert 0 <= fold.suggest([], 1)[0] < 30
+    assert 0 <= fold.suggest([], 1)[0].arm < 30
 
 
 def test_a_failed_design_pull_is_asked_again(sqlite_url):
@@ -140,9 +140,9 @@ def test_surplus_workers_share_the_design_evenly(sqlite_url):
 def test_asking_changes_no_state():
     fold = fed(settings(ENDLESS), [0, 1, 2, 0], [1.0, 0.5, 0.2, 0.9])
     before = arrays(fold.state)
-    first = fold.suggest([1, 2], 5)
+    first = fold.suggest([Due(1), Due(2)], 5)
     assert arrays(fold.state) == before
-    assert fold.suggest([1, 2], 5) == first
+    assert fold.suggest([Due(1), Due(2)], 5) == first
 
 
 def test_what_is_pending_counts():
@@ -159,7 +159,8 @@ def test_what_is_pending_counts():
     for _ in range(40):
         means = one_by_one.task.arms @ fold.state.evidence.estimate
         alone += one_by_one.suggest([], 1)
-        one_by_one.take(np.array(alone[-1:]), means[alone[-1:]])
+        arm = alone[-1].arm
+        one_by_one.take(np.array([arm]), means[[arm]])
     assert together == alone
     # Asking in pieces, with the earlier ones pending, is the same.
     pieces = []

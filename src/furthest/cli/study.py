@@ -30,7 +30,8 @@ Storage = Annotated[
     ),
 ]
 TrialId = Annotated[str, typer.Argument(help="The trial's id, as `ask` printed it.", metavar="ID")]
-Value = Annotated[str, typer.Argument(help="The result: a finite number.")]
+Successes = Annotated[int | None, typer.Option(help="Of yes/no outcomes: how many were yes.")]
+Outcomes = Annotated[int | None, typer.Option("--n", help="Of how many; see `Study.tell`.")]
 DEFAULT = "sqlite:///furthest.db"
 
 # Of `verify`, where the log is as it should be, but the answer is not proven as it stands.
@@ -104,21 +105,32 @@ def create(
 def ask(
     name: Name,
     n: Annotated[int, typer.Option("-n", help="How many trials to measure in parallel.")] = 1,
+    batch: Annotated[
+        int | None,
+        typer.Option(help="How many yes/no outcomes to share out among the arms, instead."),
+    ] = None,
     worker: Annotated[str | None, typer.Option(help="Who will measure them.")] = None,
     storage: Storage = DEFAULT,
     json: o.Json = False,
 ) -> None:
-    """What to measure next: id, arm and name per line. Fails once the study has stopped."""
+    """What to measure next: id, arm and name per line. Fails once the study has stopped.
+
+    Of a batch each line also has how many outcomes of the arm to count.
+    """
     study = _load(name, storage)
     with _compilation(study):
-        trials = study.ask(n, worker=worker)
+        if batch is None:
+            trials = study.ask(n, worker=worker)
+        else:
+            trials = study.ask(batch=batch, worker=worker)
     if json:
         from furthest.study import documents
 
         _print(documents.asked(trials))
     else:
         for trial in trials:
-            print(trial.id, trial.arm, one_line(trial.name), sep="\t")
+            often = () if batch is None else (trial.size,)
+            print(trial.id, trial.arm, one_line(trial.name), *often, sep="\t")
 
 
 @app.command(context_settings=NUMBERS)
@@ -128,9 +140,15 @@ def tell(
         str | None, typer.Argument(help="The trial's id, as `ask` printed it.", metavar="ID")
     ] = None,
     value: Annotated[str | None, typer.Argument(help="The result: a finite number.")] = None,
+    successes: Successes = None,
+    n: Outcomes = None,
     table: Annotated[
         Path | None,
-        typer.Option("--csv", help="Tell all results of this file: an id and a value per line."),
+        typer.Option(
+            "--csv",
+            help="Tell all results of this file: an id and a value per line, or an id, successes "
+            "and n.",
+        ),
     ] = None,
     storage: Storage = DEFAULT,
     json: o.Json = False,
@@ -139,22 +157,49 @@ def tell(
 
     The same result again changes nothing, so a file may be told again after an error.
     """
-    if (table is None) == (trial is None or value is None):
+    given = [each for each in (value, successes, n) if each is not None]
+    if (table is None) == (trial is None or not given):
         raise InputError("give an id and a value, or --csv with a file of them")
-    rows = [(trial or "", value or "")] if table is None else _results(table)
-    results = [(own_id, _number(text)) for own_id, text in rows]
-    study = _load(name, storage)
-    for own_id, number in results:
-        study.tell(own_id, number)
     if table is not None:
+        results = [(own_id, _result(*texts)) for own_id, *texts in _results(table)]
+        study = _load(name, storage)
+        for own_id, result in results:
+            study.tell(own_id, **result)
         _say({"told": len(results)}, f"told {len(results)} results", json)
         return
-    own_id, number = results[0]
-    _say({"id": own_id, "value": number}, f"{own_id}: {number!r}", json)
+    result = _given(value, successes, n)
+    _load(name, storage).tell(trial or "", **result)
+    _say({"id": trial, **result}, f"{trial}: {_in_words(result)}", json)
 
 
-def _results(path: Path) -> list[tuple[str, str]]:
-    """Ids and values of a file, such as `run` leaves where it could not store them."""
+def _given(value: str | None, successes: int | None, n: int | None) -> dict[str, Any]:
+    """One result, as `Study.tell` and `Study.add` take it."""
+    if successes is None and n is None:
+        return {"value": _number(value or "")}
+    if value is not None or successes is None or n is None:
+        raise InputError("give one value, or --successes and --n")
+    return {"successes": successes, "n": n}
+
+
+def _result(*texts: str) -> dict[str, Any]:
+    """The same from the fields of a file."""
+    if len(texts) == 1:
+        return {"value": _number(texts[0])}
+    try:
+        successes, n = map(int, texts)
+    except ValueError:
+        raise InputError(f"successes and n must be whole numbers, not {texts}") from None
+    return {"successes": successes, "n": n}
+
+
+def _in_words(result: dict[str, Any]) -> str:
+    if "value" in result:
+        return repr(result["value"])
+    return f"{result['successes']:,} of {result['n']:,}"
+
+
+def _results(path: Path) -> list[list[str]]:
+    """The rows of a file, such as `run` leaves where it could not store results."""
     import csv
 
     from furthest.errors import FileError
@@ -165,9 +210,12 @@ def _results(path: Path) -> list[tuple[str, str]]:
     except (OSError, ValueError, csv.Error) as error:
         raise FileError(f"{path}: {error}") from None
     for line, row in enumerate(rows, 1):
-        if len(row) != 2:
-            raise FileError(f"{path}, line {line}: an id and a value are needed, not {row}")
-    return [(row[0], row[1]) for row in rows]
+        if len(row) not in (2, 3):
+            raise FileError(
+                f"{path}, line {line}: an id and a value are needed, or an id, successes and n, "
+                f"not {row}"
+            )
+    return rows
 
 
 @app.command()
@@ -187,7 +235,9 @@ def fail(
 def add(
     name: Name,
     arm: Annotated[str, typer.Argument(help="The arm's name or number.")],
-    value: Value,
+    value: Annotated[str | None, typer.Argument(help="The result: a finite number.")] = None,
+    successes: Successes = None,
+    n: Outcomes = None,
     id: Annotated[  # noqa: A002
         str | None, typer.Option(help="An id of yours: the same one again is added once.")
     ] = None,
@@ -198,9 +248,9 @@ def add(
     json: o.Json = False,
 ) -> None:
     """A measurement that was never asked for. The certificate will say so."""
-    number = _number(value)
-    trial = _load(name, storage).add(arm, number, id, measured_at=measured_at)
-    _say({"id": trial, "arm": arm, "value": number}, f"{trial}: {number!r}", json)
+    result = _given(value, successes, n)
+    trial = _load(name, storage).add(arm, id=id, measured_at=measured_at, **result)
+    _say({"id": trial, "arm": arm, **result}, f"{trial}: {_in_words(result)}", json)
 
 
 @app.command()

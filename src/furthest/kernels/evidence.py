@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from furthest.codes import Noise
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import (
     Counts,
@@ -84,7 +85,7 @@ def no_evidence(task: Task) -> Evidence:
         projected=np.zeros((d, answers)),
         widths=np.zeros(arms),
         residual=np.zeros(1),
-        precision=np.full(1, float(task.sigma_known)),
+        precision=np.full(1, float(task.noise == Noise.SUB_GAUSSIAN)),
         memo=np.zeros(1),
         norms=np.zeros(answers),
         step=np.zeros(d),
@@ -95,36 +96,48 @@ def no_evidence(task: Task) -> Evidence:
 
 
 @kernel
-def take_in(task: Task, evidence: Evidence, arm: int, reward: float) -> None:
-    """Take in one measurement."""
-    clock = evidence.clock
-    clock[Clock.ROUNDS] += 1
-    evidence.counts[arm] += 1
+def take_in(task: Task, evidence: Evidence, arm: int, reward: float, size: int = 1) -> None:
+    """Take in one measurement, or the sum of several of one arm."""
+    clock, share = evidence.clock, float(size)
+    before = clock[Clock.ROUNDS]
+    clock[Clock.ROUNDS] += size
+    evidence.counts[arm] += size
     evidence.sums[arm] += reward
+    if size > 1:
+        evidence.residual[0] += _within(task, reward, share)
     if clock[Clock.READY] == 0:
         if design_arm(task, evidence) < 0:
             clock[Clock.READY] = 1
             recompute(task, evidence)
-            evidence.residual[0] = _residual_of_design(task, evidence)
+            evidence.residual[0] += _residual_of_design(task, evidence)
     else:
-        surprise = reward - dot(task.arms[arm], evidence.estimate)
-        evidence.residual[0] += surprise * surprise / (1.0 + evidence.widths[arm])
-        _update(task, evidence, arm, surprise)
-        if clock[Clock.ROUNDS] % REFRESH == 0:
+        surprise = reward / share - dot(task.arms[arm], evidence.estimate)
+        evidence.residual[0] += share * surprise * surprise / (1.0 + share * evidence.widths[arm])
+        _update(task, evidence, arm, surprise, share)
+        if clock[Clock.ROUNDS] // REFRESH > before // REFRESH:
             recompute(task, evidence)
-    if not task.sigma_known:
+    if task.noise != Noise.SUB_GAUSSIAN:
         evidence.precision[0] = _estimated_precision(
             evidence.residual[0], clock[Clock.ROUNDS] - task.arms.shape[1]
         )
 
 
 @kernel
+def _within(task: Task, total: float, size: float) -> float:
+    """The sum of squares around their mean of so many rewards that are each one of the bounds."""
+    upper = 0.5 * (total - task.low * size)
+    return 4.0 * max(upper * (1.0 - upper / size), 0.0)
+
+
+@kernel
 def _residual_of_design(task: Task, evidence: Evidence) -> float:
-    """RSS of the complete initial design, in which every arm is measured once."""
+    """RSS of the means of the complete initial design, in which every arm is measured."""
     total = 0.0
     for i in range(task.initial.shape[0]):
         arm = task.initial[i]
-        total += (evidence.sums[arm] - dot(task.arms[arm], evidence.estimate)) ** 2
+        count = float(evidence.counts[arm])
+        mean = evidence.sums[arm] / count
+        total += count * (mean - dot(task.arms[arm], evidence.estimate)) ** 2
     return total
 
 
@@ -149,13 +162,13 @@ def design_arm(task: Task, evidence: Evidence) -> int:
 
 
 @kernel
-def _update(task: Task, evidence: Evidence, arm: int, surprise: float) -> None:
-    """Sherman–Morrison for V⁻¹ and for everything derived from it."""
+def _update(task: Task, evidence: Evidence, arm: int, surprise: float, size: float) -> None:
+    """Sherman–Morrison for V⁻¹ and for everything derived from it; `size` times the same arm."""
     a = task.arms[arm]
     d = a.shape[0]
     step = evidence.step
     matvec(evidence.inverse, a, step)
-    shrink = 1.0 / (1.0 + dot(a, step))
+    shrink = size / (1.0 + size * dot(a, step))
     surprise *= shrink
 
     inverse = evidence.inverse
@@ -165,7 +178,7 @@ def _update(task: Task, evidence: Evidence, arm: int, surprise: float) -> None:
         evidence.estimate[i] += surprise * step[i]
         for j in range(d):
             inverse[i, j] -= scale * step[j]
-            matrix[i, j] += a[i] * a[j]
+            matrix[i, j] += size * a[i] * a[j]
 
     along = evidence.along_answers
     combine(step, task.answer_columns, along)

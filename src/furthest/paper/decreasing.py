@@ -43,7 +43,8 @@ def choose(rule: Decreasing, task: Task, evidence: Evidence, stopping: Stopping)
         eps,
         task.initial,
         task.ridge,
-        task.sigma_known,
+        task.noise,
+        task.low,
     )
     return lebai.choose(rule.game, question, evidence, stopping)
 

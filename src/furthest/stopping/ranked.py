@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from furthest.codes import Noise
 from furthest.errors import StrategyError, pick
 from furthest.kernels.normal_gamma import Shapes
 from furthest.kernels.ranked import RANKED, RankMasses
 from furthest.kernels.topwrong import Scales, TopWrong, Weighting, top_wrong
 from furthest.stopping import top_wrong as plain
+from furthest.stopping.pairs import PAIRS
 from furthest.stopping.top_wrong import Numbers
 from furthest.task import Task
 
@@ -53,7 +55,7 @@ def check(
 
 def prior(task: Task) -> Scales:
     """By the question alone: ε tells how long a run may be, if it is additive and σ is known."""
-    if not (task.sigma_known and task.e > 0.0):
+    if not (task.noise == Noise.SUB_GAUSSIAN and task.e > 0.0):
         return BLIND
     square = max(task.e, LEAST) ** 2
     return SEEING._replace(per_size=tuple(share / square for share in SEEING.per_size))
@@ -84,4 +86,4 @@ KNOWN = replace(
     check=check,
 )
 UNKNOWN = replace(KNOWN, start=start_student, guarantee=plain.UNKNOWN.guarantee)
-TESTS = {None: replace(KNOWN, unknown_sigma=UNKNOWN)}
+TESTS = {None: replace(KNOWN, unknown_sigma=UNKNOWN, bounded=PAIRS)}

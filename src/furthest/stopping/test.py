@@ -25,7 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-Noise = Literal["sub-Gaussian", "Gaussian", "any"]
+Noise = Literal["sub-Gaussian", "Gaussian", "bounded", "any"]
 
 # What e-values have as their score, on one scale; and the largest figure on it.
 NATS = (
@@ -93,6 +93,7 @@ class StoppingTest:
         what: The idea in a few words.
         source: Where it comes from.
         unknown_sigma: Its version for Gaussian noise of unknown σ, if there is one.
+        bounded: Its version for bounded rewards of plain options, if there is one.
         notions: What it can be used for.
         sampling: The only sampling rule that it goes with, if it belongs to one.
         needs_bound: Whether it rests on a bound on the parameter, which the problem must have; its
@@ -112,6 +113,7 @@ class StoppingTest:
     what: str = ""
     source: str = "the user's own"
     unknown_sigma: "StoppingTest | None" = None
+    bounded: "StoppingTest | None" = None
     notions: tuple[str, ...] = ("additive", "multiplicative")
     sampling: str | None = None
     needs_bound: bool = False

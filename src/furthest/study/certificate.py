@@ -75,7 +75,7 @@ def status(name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate
     known = fold.ready
     mark = score(fold, fold.answer) if known else None
     answer_name = settings.problem.answer_names[fold.answer] if known else None
-    arms, _ = columns(ledger.measured)
+    arms, _, sizes = columns(ledger.measured)
     base = base_of(ledger)
     return Status(
         name=name,
@@ -84,14 +84,14 @@ def status(name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate
         answer_name=answer_name,
         statistic=mark.statistic if mark else None,
         threshold=mark.threshold if mark else None,
-        measurements=proof.measurements if proof else len(ledger.measured),
+        measurements=proof.measurements if proof else ledger.outcomes,
         waiting=0 if proof else fold.waiting + len(ledger.waiting()),
-        surplus=len(ledger.measured) - proof.measurements if proof else 0,
+        surplus=ledger.outcomes - proof.measurements if proof else 0,
         pending=len(ledger.pending(now)),
         failed=proof.failed if proof else len(failures(base)),
         pulls=proof.pulls
         if proof
-        else tuple(np.bincount(arms, minlength=len(fold.task.arms)).tolist()),
+        else tuple(np.bincount(arms, sizes, len(fold.task.arms)).astype(int).tolist()),
         guarantee=proof.guarantee if proof else NONE_YET,
         promise=guarantee(settings, answer_name if proof else None),
         standing=proof.standing if proof else None,
@@ -172,6 +172,13 @@ def guarantee(settings: Settings, answer: str | None, rests_on: Sequence[Conditi
             f"no answer is better than {name} by more than {100 * problem.eps:.10g} % of the best "
             "value, if that is positive"
         )
+    if promise.noise == "bounded":
+        low, high = problem.bounds or (0.0, 1.0)
+        return (
+            f"{_provided(rests_on)}with probability at least {100 * (1 - settings.delta):.10g} %, "
+            f"{claim}, whatever the sampling, for rewards within [{low:g}, {high:g}] whose mean "
+            "depends on the arm alone"
+        )
     noise = (
         f"{promise.noise} noise of one constant, unknown σ"
         if problem.sigma is None
@@ -179,12 +186,16 @@ def guarantee(settings: Settings, answer: str | None, rests_on: Sequence[Conditi
     )
     if settings.strategy.test.needs_bound:
         noise += f" and a parameter with μᵀPμ ≤ {problem.radius:g}"
-    doubts = [each.needs for each in rests_on if each.standing == IN_DOUBT]
-    provided = f"if {', and if '.join(doubts)}: " if doubts else ""
     return (
-        f"{provided}with probability at least {100 * (1 - settings.delta):.10g} %, {claim}, "
-        f"whatever the sampling, for {noise} and values linear in the features"
+        f"{_provided(rests_on)}with probability at least {100 * (1 - settings.delta):.10g} %, "
+        f"{claim}, whatever the sampling, for {noise} and values linear in the features"
     )
+
+
+def _provided(rests_on: Sequence[Condition]) -> str:
+    """What the promise hangs on, beyond the theorem."""
+    doubts = [each.needs for each in rests_on if each.standing == IN_DOUBT]
+    return f"if {', and if '.join(doubts)}: " if doubts else ""
 
 
 def _chained_from(ledger: Ledger, events: int) -> int | None:
@@ -231,9 +242,9 @@ def verify(
 def slacks(ledger: Ledger) -> dict[str, Slack]:
     """How much the figures may differ that were computed from this log on another processor."""
     problem, results = ledger.settings.problem, columns(ledger.counting)
-    share = max(ROUNDING, ROUNDING_PER_SIZE * size_over_noise(problem, *results))
+    share = max(ROUNDING, ROUNDING_PER_SIZE * size_over_noise(problem, *results[:2]))
     figure = Slack(share)
-    unit = np.abs(results[1]).max(initial=0.0) if problem.sigma is None else problem.sigma
+    unit = np.abs(results.values).max(initial=0.0) if problem.sigma is None else problem.sigma
     return {"statistic": figure, "threshold": figure, "estimate": Slack(share, share * unit)}
 
 

@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from furthest.codes import Noise
 from furthest.display import count
 from furthest.problem import Problem
 from furthest.residuals import REFUTED as REFUTING_EVIDENCE
 from furthest.residuals import Finding, examine, rounding, unseen
 from furthest.residuals.evalues import summarise
-from furthest.study.events import ADDED, AS_ASKED, Event, columns
+from furthest.study.events import ADDED, AS_ASKED, Event, columns, moment_of
 from furthest.study.fold import Fold
 from furthest.study.ledger import Ledger
 from furthest.study.records import NOT_PROVEN, PROVEN, PROVEN_IF, Condition
@@ -58,10 +59,11 @@ def failures(base: Base) -> list[Event]:
 def conditions(base: Base) -> tuple[Condition, ...]:
     """All of them."""
     problem = base.ledger.settings.problem
-    arms, values = columns(base.counted)
+    arms, values, _ = columns(base.counted)
     found = {each.condition: each for each in examine(problem, arms, values)}
     return (
         _linear(problem, found.get("linear"), arms, values),
+        *_constant_means(problem),
         *_noise(problem, found, arms, values),
         _digits(problem, arms, values),
         *_sign(problem),
@@ -121,13 +123,23 @@ def _linear(problem: Problem, finding: Finding | None, arms: Arms, values: Value
     return Condition(name, needs, ASSUMED, "; ".join(trust))
 
 
+def _constant_means(problem: Problem) -> list[Condition]:
+    """Of a test that goes by counts, in which a change over time would not show."""
+    if problem.noise_code < Noise.BOUNDED:
+        return []
+    needs = "the mean of an arm's rewards never changes"
+    return [Condition("constant means", needs, ASSUMED, "only who measures can know")]
+
+
 def _noise(
     problem: Problem, found: dict[str, Finding], arms: Arms, values: Values
 ) -> list[Condition]:
     fine = "the measurements do not contradict it"
     if problem.bounds is not None:
         low, high = problem.bounds
-        inside = f"rewards are within [{low:g}, {high:g}]"
+        either = problem.noise == "bernoulli"
+        inside = f"rewards are {'' if either else 'within '}"
+        inside += f"{low:g} or {high:g}" if either else f"[{low:g}, {high:g}]"
         return [Condition("noise", inside, HOLDS, "others were refused")]
     if problem.sigma is not None:
         needs = f"the noise is sub-Gaussian with σ = {problem.sigma:g}"
@@ -246,8 +258,9 @@ def _added(base: Base) -> Condition:
         heirs = f"; it continues the study {origin}" if origin else ""
         return Condition(name, needs, HOLDS, f"all results were asked for{heirs}")
     created = base.ledger.created.at
-    old = sum(bool(event.data) and float(event.data) < created for event in added)
-    undated = sum(not event.data for event in added)
+    moments = [moment_of(event) for event in added]
+    old = sum(bool(moment) and float(moment) < created for moment in moments)
+    undated = sum(not moment for moment in moments)
     ages = [f"{old:,} older than the study"] if old else []
     ages += [f"{undated:,} of unknown age"] if undated else []
     aside = f" ({', '.join(ages)})" if ages else ""

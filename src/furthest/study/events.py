@@ -3,16 +3,17 @@
 | kind    | fields                                 | meaning                                   |
 |---------|----------------------------------------|-------------------------------------------|
 | created | data: the settings as JSON, worker     | the question; always and only the first   |
-| asked   | trial, arm, worker                     | this arm is to be measured                |
-| told    | trial, arm, value                      | the result                                |
+| asked   | trial, arm, data: how often, worker    | this arm is to be measured                |
+| told    | trial, arm, value, data: of how many   | the result                                |
 | failed  | trial, arm, data: the reason, worker   | there will be none                        |
-| added   | trial, arm, value, data, worker        | a result that nobody asked for; data: when|
-|         |                                        | it was measured, if somebody said so      |
+| added   | trial, arm, value, data, worker        | a result that nobody asked for; data: of  |
+|         |                                        | how many, and when it was measured        |
 | stopped | arm: the answer, data: how many        | somebody saw the test accept the answer   |
 |         | results count, worker                  |                                           |
 | sealed  | data: digest of all before             | from here on an older log is chained      |
 
-Each event is chained to the one before it (`furthest.study.chain`).
+Each event is chained to the one before it (`furthest.study.chain`). "How often" and "of how many"
+are a number, nothing for once: the value is then the mean of so many yes/no outcomes.
 """
 
 import json
@@ -40,11 +41,12 @@ from furthest.strategy import Strategy, check_level
 
 # What a log means. A newer number is refused; older ones stay readable. Version 1 had no order of
 # its own, but that in which results were told, and no event at the end; 1 and 2 had no chain; up to
-# 3 the threshold `paper` was another.
-LOG_VERSION = 4
+# 3 the threshold `paper` was another; up to 4 bounds said no more than what σ is.
+LOG_VERSION = 5
 
-# The first version of a log in which `paper` means what it does now.
-RENAMED = 4
+# The first version of a log in which `paper` means what it does now, and the first in which bounds
+# are more than a σ.
+RENAMED, BOUNDED = 4, 5
 
 CREATED = "created"
 ASKED = "asked"
@@ -61,6 +63,9 @@ ORDERS = (AS_ASKED, AS_TOLD)
 
 # What Python says of data that are not what they should be: a log may hold anything.
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+# What else of a problem can never be changed.
+FIXED = ("arms", "answers", "arm_names", "answer_names", "bounds", "noise", "initial")
 
 # Of a study, before the numbers of its trials.
 TAG = re.compile(r"\w{1,64}", re.ASCII)
@@ -119,10 +124,40 @@ def usable_strategy() -> Iterator[None]:
         raise VerificationError(f"the strategy of the log cannot be used: {error}") from error
 
 
-def columns(results: Sequence[Event]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Arms and values of told and added events."""
-    arms = np.array([event.arm for event in results], np.int64)
-    return arms, np.array([event.value for event in results], float)
+class Columns(NamedTuple):
+    """Told and added events, one array for each field."""
+
+    arms: NDArray[np.int64]
+    values: NDArray[np.float64]
+    sizes: NDArray[np.int64]  # of how many outcomes each value is the mean
+
+
+def columns(results: Sequence[Event]) -> Columns:
+    """Arms, values and sizes of told and added events."""
+    return Columns(
+        np.array([event.arm for event in results], np.int64),
+        np.array([event.value for event in results], float),
+        np.array([size_of(event) for event in results], np.int64),
+    )
+
+
+class Due(NamedTuple):
+    """An arm that is to be measured so often."""
+
+    arm: int
+    size: int = 1
+
+
+def size_of(event: Event) -> int:
+    """How many outcomes were asked for, or are in a result."""
+    first = event.data.partition(" ")[0]
+    return int(first) if first.isdecimal() else 1
+
+
+def moment_of(event: Event) -> str:
+    """When an added result was measured; an empty text if nobody said so."""
+    first, _, rest = event.data.partition(" ")
+    return rest if first.isdecimal() else event.data
 
 
 @dataclass(frozen=True)
@@ -195,8 +230,11 @@ class Settings:
                 f"the study was created by a newer furthest (log version {data['version']}, "
                 f"this one reads up to {LOG_VERSION}): upgrade furthest"
             )
+        question = data["problem"]
+        if data["version"] < BOUNDED and question["bounds"] is not None:
+            question = question | {"noise": "sub-Gaussian"}
         settings = cls(
-            problem=Problem(**data["problem"]),
+            problem=Problem(**question),
             chosen=data["strategy"],
             delta=float(data["delta"]),
             seed=int(data["seed"]),
@@ -224,7 +262,7 @@ class Settings:
                 found.append(f"{name} is {before}, not {now}")
         found += [
             f"the {name.replace('_', ' ').replace('initial', 'first arms')} are others"
-            for name in ("arms", "answers", "arm_names", "answer_names", "bounds", "initial")
+            for name in FIXED
             if not np.array_equal(getattr(self.problem, name), getattr(other.problem, name))
         ]
         if _bound(self.problem) != _bound(other.problem):
@@ -249,6 +287,7 @@ def problem_data(problem: Problem) -> dict[str, Any]:
         "notion": problem.notion,
         "sigma": problem.sigma,
         "bounds": None if problem.bounds is None else list(problem.bounds),
+        **({} if problem.noise is None else {"noise": problem.noise}),
         "arm_names": list(problem.arm_names),
         "answer_names": list(problem.answer_names),
         "initial": list(problem.initial),

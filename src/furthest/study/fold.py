@@ -15,18 +15,22 @@ import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import NDArray
 
+from furthest.codes import Noise
 from furthest.engine import Run, told
 from furthest.kernels.evidence import Clock
 from furthest.preparation import prepare
 from furthest.residuals import Repeats
 from furthest.stopping.nomination import Progress
-from furthest.study.events import Settings
+from furthest.study.events import Columns, Due, Settings
 
 Arms = NDArray[np.int64]
 Rewards = NDArray[np.float64]
-Results = tuple[Arms, Rewards]
+Sizes = NDArray[np.int64]
 
-NONE: Results = (np.zeros(0, np.int64), np.zeros(0))
+NONE = Columns(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
+
+# A batch is suggested in at most so many steps.
+MOST_STEPS = 1000
 
 # No study has as many measurements.
 ENDLESS = 2**62
@@ -41,6 +45,7 @@ class Result(NamedTuple):
     number: int  # among those that count
     arm: int
     value: float
+    size: int
 
 
 class Outcome(NamedTuple):
@@ -65,15 +70,16 @@ class Fold:
         self.task = problem.task
         prepared = prepare(strategy, self.task, (settings.delta,), smoothness=problem.smoothness)
         self.advance = prepared.advance
-        self.test = strategy.test_for(sigma_known=self.task.sigma_known)
+        self.test = strategy.test_for(problem.noise_code)
         self.state: Run = prepared.start()
         # The stream that run 0 of a simulation with this seed has for itself.
         self._rng = Generator(PCG64(SeedSequence(settings.seed, spawn_key=(0, 1))))
         # Compile, or load from disk, at once: later somebody may wait for the study's lock.
-        self._take(self.state, [], [])
+        self._take(self.state, [], [], [])
         self._design: dict[int, Result] = {}  # the first of each arm of the initial design
         self._waiting: list[Result] = []
         self._first: list[int] = []  # the design's results, by when they counted, then the others
+        self._taken = 0  # results taken in
         self._repeats = Repeats()
         self.blocked = False  # the values cannot be Gaussian, and σ is unknown: nothing is proven
         self.shift = 0.0  # taken away from every value
@@ -111,49 +117,54 @@ class Fold:
     @property
     def taken(self) -> list[int]:
         """Which of the results that count have been taken in, in this order."""
-        rounds = int(self.state.evidence.clock[Clock.ROUNDS])
-        return [*self._first, *range(len(self._first), rounds)][:rounds]
+        return [*self._first, *range(len(self._first), self._taken)][: self._taken]
 
     def missing(self) -> list[int]:
         """Arms of the initial design that have no result."""
         return [arm for arm in self.task.initial.tolist() if arm not in self._design]
 
-    def take(self, arms: Arms, values: Rewards) -> None:
-        """Take in the next results, in the order in which they count."""
+    def take(self, arms: Arms, values: Rewards, sizes: Sizes | None = None) -> None:
+        """Take in the next results, in the order in which they count; one outcome each, or more."""
+        if sizes is None:
+            sizes = np.ones(len(arms), np.int64)
         first = 0
         while not self.ready and first < len(arms):
-            self._take_design(int(arms[first]), float(values[first]))
+            self._take_design(int(arms[first]), float(values[first]), int(sizes[first]))
             first += 1
         if first < len(arms) and not self.stopped:
-            taken = self._take_in(arms[first:], values[first:])
+            taken = self._take_in(arms[first:], values[first:], sizes[first:])
             if self._ended:
                 self.stopped_at = self.told + taken
         self.told += len(arms) - first
 
-    def _take_design(self, arm: int, value: float) -> None:
+    def _take_design(self, arm: int, value: float, size: int) -> None:
+        result = Result(self.told, arm, value, size)
         if arm in self._design or arm not in self.task.initial:
-            self._waiting.append(Result(self.told, arm, value))
+            self._waiting.append(result)
         else:
-            self._design[arm] = Result(self.told, arm, value)
+            self._design[arm] = result
         self.told += 1
         if self.ready:
             first = [self._design[own] for own in self.task.initial.tolist()]
-            numbers, arms, values = zip(*first, *self._waiting, strict=True)
+            numbers, arms, values, sizes = zip(*first, *self._waiting, strict=True)
             self._first = list(numbers)
             self.shift = self._constant_part(np.array(values))
-            self._take_in(np.array(arms, np.int64), np.array(values))
+            self._take_in(np.array(arms, np.int64), np.array(values), np.array(sizes, np.int64))
             if self._ended:
                 self.stopped_at = self.told
 
     def _constant_part(self, values: Rewards) -> float:
         """What to take away from all values, so that their noise keeps its digits."""
-        scale = self.problem.unit if self.task.sigma_known else float(np.ptp(values))
+        if self.task.noise >= Noise.BOUNDED:
+            return 0.0  # they are not large: `Problem` sees to it
+        known = self.task.noise == Noise.SUB_GAUSSIAN
+        scale = self.problem.unit if known else float(np.ptp(values))
         large = np.abs(values).max() > LARGE * scale
         return float(values[0]) if large and self.problem.offset is not None else 0.0
 
-    def _take_in(self, arms: Arms, values: Rewards) -> int:
+    def _take_in(self, arms: Arms, values: Rewards, sizes: Sizes) -> int:
         """Take in results until the study stops; returns how many."""
-        rewards = (values - self.shift) / self.problem.unit
+        rewards = self._sums(values, sizes)
         until = self.outcome.measurements if self.outcome else ENDLESS
         taken = 0
         for blocked, count in self._stretches(arms, values):
@@ -161,15 +172,28 @@ class Fold:
             stretch = slice(taken, taken + count)
             proving = not (blocked or self.outcome)
             taken += self._take(
-                self.state, arms[stretch], rewards[stretch], until=until, proving=proving
+                *(self.state, arms[stretch], rewards[stretch], sizes[stretch]),
+                until=until,
+                proving=proving,
             )
             if self._ended:
                 break
+        self._taken += taken
         return taken
+
+    def _sums(self, values: Rewards, sizes: Sizes) -> Rewards:
+        """The sums of so many outcomes with these means, in the task's unit; of counts exactly."""
+        rewards = (values - self.shift) / self.problem.unit
+        several = sizes > 1
+        if several.any():
+            low = self.task.low
+            upper = np.rint((rewards[several] - low) / 2.0 * sizes[several])
+            rewards[several] = low * sizes[several] + 2.0 * upper
+        return rewards
 
     def _stretches(self, arms: Arms, values: Rewards) -> Iterator[tuple[bool, int]]:
         """Whether nothing may be proven, and for how many results in a row."""
-        if self.task.sigma_known:
+        if self.task.noise != Noise.GAUSSIAN:
             yield False, len(arms)
             return
         blocked = [
@@ -186,48 +210,75 @@ class Fold:
         return int(self.state.evidence.clock[Clock.ROUNDS]) == self.outcome.measurements
 
     def _take(
-        self, state: Run, arms: Any, rewards: Any, *, until: int = ENDLESS, proving: bool = True
+        self,
+        state: Run,
+        arms: Any,
+        rewards: Any,
+        sizes: Any,
+        *,
+        until: int = ENDLESS,
+        proving: bool = True,
     ) -> int:
         """Take in results that were told or, without proving anything, imagined."""
-        source = told(np.asarray(arms, np.int64), np.asarray(rewards, float))
+        source = told(
+            np.asarray(arms, np.int64), np.asarray(rewards, float), np.asarray(sizes, np.int64)
+        )
         return self.advance(self.task, state, source, self._rng, self._rng, until, proving)
 
-    def suggest(self, pending: list[int], count: int, waiting: Results = NONE) -> list[int]:
+    def suggest(self, pending: list[Due], count: int, waiting: Columns = NONE) -> list[Due]:
         """The next arms to measure, if the pending ones turn out as predicted.
 
         `waiting` are results that do not count yet; what to measure may depend on them all the
         same. With nothing pending or waiting the first is what a simulation would pull.
         """
-        arms, values = waiting
+        return self._suggest(pending, [1] * count, waiting)
+
+    def share_out(self, pending: list[Due], batch: int, waiting: Columns = NONE) -> list[Due]:
+        """How often to measure which arm, of so many measurements, in the order of the arms.
+
+        As `suggest` would, but in at most `MOST_STEPS` steps: each gives an arm its share.
+        """
+        steps = min(batch, MOST_STEPS)
+        sizes = [batch // steps + (step < batch % steps) for step in range(steps)]
+        shares = dict.fromkeys(range(len(self.task.arms)), 0)
+        for due in self._suggest(pending, sizes, waiting):
+            shares[due.arm] += due.size
+        return [Due(arm, size) for arm, size in shares.items() if size > 0]
+
+    def _suggest(self, pending: list[Due], sizes: list[int], waiting: Columns) -> list[Due]:
+        """One arm for each size, to be measured so often."""
         if not self.ready:
-            return self._suggest_design([*arms.tolist(), *pending], count)
-        suggested, queue = [], pending
-        if not pending and not len(arms):
-            suggested = [_next_arm(self.state)]
-            queue = suggested
-        if len(suggested) < count:
+            known = [Due(arm, size) for arm, _, size in zip(*waiting, strict=True)]
+            return self._suggest_design([*known, *pending], sizes)
+        suggested: list[Due] = []
+        queue = pending
+        if not pending and not len(waiting.arms):
+            suggested = queue = [Due(_next_arm(self.state), sizes[0])]
+        if len(suggested) < len(sizes):
             state = copied(self.state)
-            rewards = (values - self.shift) / self.problem.unit
-            self._take(state, arms, rewards, proving=False)
+            sums = self._sums(waiting.values, waiting.sizes)
+            self._take(state, waiting.arms, sums, waiting.sizes, proving=False)
             means = self.task.arms @ state.evidence.estimate
-        while len(suggested) < count:
-            self._take(state, queue, means[queue], proving=False)
-            queue = [_next_arm(state)]
-            suggested += queue
+        while len(suggested) < len(sizes):
+            arms, often = np.array(queue, np.int64).reshape(-1, 2).T
+            self._take(state, arms, means[arms] * often, often, proving=False)
+            queue = [Due(_next_arm(state), sizes[len(suggested)])]
+            suggested = [*suggested, *queue]
         return suggested
 
-    def _suggest_design(self, pending: list[int], count: int) -> list[int]:
+    def _suggest_design(self, pending: list[Due], sizes: list[int]) -> list[Due]:
         """What the initial design lacks; for surplus workers its arms again, evenly."""
         design = self.task.initial.tolist()
         have = dict.fromkeys(design, 0)
-        for arm in [*self._design, *(result.arm for result in self._waiting), *pending]:
+        known = [Due(each.arm, each.size) for each in (*self._design.values(), *self._waiting)]
+        for arm, size in (*known, *pending):
             if arm in have:
-                have[arm] += 1
+                have[arm] += size
         suggested = []
-        for _ in range(count):
+        for size in sizes:
             arm = min(design, key=have.__getitem__)
-            have[arm] += 1
-            suggested.append(arm)
+            have[arm] += size
+            suggested.append(Due(arm, size))
         return suggested
 
 

@@ -16,6 +16,7 @@ from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
 from furthest.characteristic import complexity
+from furthest.codes import Noise
 from furthest.coordinates import constant_direction
 from furthest.engine import Run, simulated
 from furthest.errors import InputError, ParameterError
@@ -95,7 +96,7 @@ class Posterior:
             squares = max(float(estimate @ pull - half @ half), 0.0)
             score = (tilt - contrasts) * math.log(spread)
             score -= float(np.log(np.diag(factor)).sum())
-            if task.sigma_known:
+            if task.noise == Noise.SUB_GAUSSIAN:
                 score -= squares / 2
             else:
                 score -= self._freedom / 2 * math.log(residual + squares)
@@ -107,9 +108,14 @@ class Posterior:
     def draw(self, rng: Generator) -> Drawn:
         """Spread, σ given the spread, μ given both."""
         factor, middle, squares = self._cases[rng.choice(len(SPREADS), p=self._weights)]
-        noise = 1.0 if self._task.sigma_known else math.sqrt(squares / rng.chisquare(self._freedom))
+        noise, task = 1.0, self._task
+        if task.noise != Noise.SUB_GAUSSIAN:
+            noise = math.sqrt(squares / rng.chisquare(self._freedom))
         around = np.linalg.solve(factor.T, rng.standard_normal(len(middle)))
-        return Drawn(self._task.arms @ (self._offset + middle + noise * around), noise)
+        means = task.arms @ (self._offset + middle + noise * around)
+        if task.noise >= Noise.BOUNDED:
+            means = np.clip(means, task.low, task.low + 2.0)
+        return Drawn(means, noise)
 
 
 def _constant(task: Task) -> NDArray[np.float64]:
@@ -147,7 +153,7 @@ def _follow(fold: Fold, state: Run, drawn: Drawn, until: int, rng: Generator) ->
 
 def _deviation(fold: Fold) -> float | None:
     """σ in the fold's unit, estimated where it is unknown; None where it cannot be."""
-    if fold.task.sigma_known:
+    if fold.task.noise == Noise.SUB_GAUSSIAN:
         return 1.0
     evidence = fold.state.evidence
     freedom = int(evidence.clock[Clock.ROUNDS]) - fold.task.arms.shape[1]
@@ -159,7 +165,8 @@ def _limit(settings: Settings, fold: Fold, deviation: float) -> float | None:
     """T_ε ln(1/δ) at the estimate, where it is finite."""
     problem = settings.problem
     estimate = problem.unwhiten(fold.state.evidence.estimate)
-    noise = None if problem.sigma is not None else deviation
+    known = fold.task.noise == Noise.SUB_GAUSSIAN
+    noise = None if known else deviation * problem.unit
     try:
         found = complexity(problem, estimate, 1e-4, noise=noise).measurements(settings.delta)
     except ParameterError:

@@ -8,6 +8,7 @@ value (docs/decisions/0013). A trial that is out for too long is given up; its r
 be one, counts when it is told, and the certificate says so. What nobody asked for counts at once.
 """
 
+import operator
 from collections import deque
 from collections.abc import Iterable, Sequence
 from math import isfinite
@@ -37,10 +38,13 @@ from furthest.study.events import (
     Event,
     Settings,
     is_event,
+    moment_of,
+    size_of,
 )
 from furthest.study.records import Measurement
 
 RESULTS = (TOLD, ADDED)
+BERNOULLI = "bernoulli"
 
 # A trial is given up after its lease; or when more results wait for it than so many times the most
 # trials that were ever waited for at once: a worker that died must not keep the others measuring.
@@ -54,6 +58,9 @@ LARGEST_OFFSET = 1e13
 
 # Beyond this, whatever σ is, sums of squares would overflow.
 LARGEST_OF_ALL = 1e100
+
+# Of outcomes in one result; more have no exact mean in double precision.
+MOST_OUTCOMES = 2**50
 
 # From this version of a log on the limits above apply.
 LIMITED = 2
@@ -192,30 +199,70 @@ class Ledger:
 
     def _is_next(self, event: Event) -> bool:
         """The same of an event about an arm or an answer."""
-        _, kind, _, trial, arm, value, *_ = event
+        _, kind, _, trial, arm, *_ = event
         problem = self.settings.problem
         most = len(problem.answers if kind == STOPPED else problem.arms)
         if arm is None or not 0 <= arm < most:
             return False
         if kind == STOPPED:
             return self.stopped is None and event.data.isdecimal()
-        low, high = self._limits
-        if kind in RESULTS and (value is None or not low <= value <= high):
-            return False
-        if kind == ADDED and not _is_moment(event.data):
+        if kind in RESULTS and not self._is_result(event):
             return False
         if kind in (TOLD, FAILED):
             return trial in self.open and self.open[trial].arm == arm
         known = trial in self.open or trial in self.results or trial in self.failed
         return kind in (ASKED, ADDED) and not known
 
+    def _is_result(self, event: Event) -> bool:
+        """Whether a result is one outcome, or so many yes/no outcomes as can have this mean."""
+        (low, high), value, size = self._limits, event.value, size_of(event)
+        if value is None or not low <= value <= high:
+            return False
+        if event.kind == ADDED and not _is_moment(moment_of(event)):
+            return False
+        if size == 1:
+            return event.data != "1" and not event.data.startswith("1 ")
+        yes = round((value - low) / (high - low) * size)
+        return (
+            self.settings.problem.noise == BERNOULLI
+            and 1 < size <= MOST_OUTCOMES
+            and value == self._mean(yes, size)
+        )
+
+    def _mean(self, yes: int, size: int) -> float:
+        """Of so many outcomes, of which so many are the upper bound."""
+        low, high = self._limits
+        return low + (high - low) * (yes / size)
+
+    def counted(self, successes: Any, n: Any) -> tuple[float, int]:
+        """The mean and the number of yes/no outcomes, checked."""
+        if self.settings.problem.noise != BERNOULLI:
+            raise ValueRefusedError(
+                "counts are for yes/no outcomes alone: create the study of a problem with "
+                "noise='bernoulli', or tell every result"
+            )
+        try:
+            yes, size = operator.index(successes), operator.index(n)
+        except TypeError:
+            raise ValueRefusedError(
+                f"successes and n must be whole numbers, not {successes!r} of {n!r}"
+            ) from None
+        if not (0 <= yes <= size and 1 <= size <= MOST_OUTCOMES):
+            raise ValueRefusedError(f"there cannot be {yes:,} successes in {size:,} outcomes")
+        return self._mean(yes, size), size
+
+    @property
+    def outcomes(self) -> int:
+        """All results, each with all of its outcomes."""
+        return sum(map(size_of, self.measured))
+
     def history(self) -> list[Measurement]:
         """All results in the order told."""
         names = self.settings.problem.arm_names
         return [
-            Measurement(trial, arm, names[arm], value, at, kind == TOLD)
-            for _, kind, at, trial, arm, value, *_ in self.measured
-            if arm is not None and value is not None
+            Measurement(e.trial, e.arm, names[e.arm], e.value, e.at, e.kind == TOLD, size_of(e))
+            for e in self.measured
+            if e.arm is not None and e.value is not None
         ]
 
     def pending(self, now: float) -> list[Event]:
@@ -243,12 +290,13 @@ class Ledger:
         ids = [*reversed(self.open), *reversed(self.results)]
         raise UnknownStudyError(f"unknown trial {trial!r}; {nearest_name(str(trial), ids)}")
 
-    def is_told_again(self, trial: str, value: float) -> bool:
+    def is_told_again(self, trial: str, value: float, size: int) -> bool:
         """Whether this very result is known already; another one is refused."""
         known = self.results.get(trial)
-        if known is not None and known.value != value:
+        if known is not None and (known.value, size_of(known)) != (value, size):
+            before, now = _shown(known.value, size_of(known)), _shown(value, size)
             raise ContradictionError(
-                f"trial {trial!r} was told {known.value!r} before, now {value!r}: one of them is "
+                f"trial {trial!r} was told {before} before, now {now}: one of them is "
                 "wrong; the first stays"
             )
         if trial in self.failed:
@@ -297,6 +345,9 @@ class Ledger:
                 f"a result of {number:g} is too large for numbers of 16 digits to tell what is "
                 "noise in it: measure in another unit, or take away what all results have in common"
             )
+        problem = self.settings.problem
+        if problem.noise == BERNOULLI and number not in (problem.bounds or ()):
+            raise ValueRefusedError(f"a result must be {low:g} or {high:g}, not {number:g}")
         return number
 
     def _limits_of_values(self) -> tuple[float, float]:
@@ -308,6 +359,10 @@ class Ledger:
         if problem.sigma is not None and self.settings.version >= LIMITED:
             largest = problem.sigma * (LARGEST if problem.offset is None else LARGEST_OFFSET)
         return -largest, largest
+
+
+def _shown(value: float | None, size: int) -> str:
+    return repr(value) if size == 1 else f"a mean of {value!r} over {size:,} outcomes"
 
 
 def _is_moment(data: str) -> bool:

@@ -28,11 +28,13 @@ class Trial(NamedTuple):
         id: To be given back with the result. Ids of two studies never meet.
         arm: The number of the arm to measure, from 0.
         name: The arm's name.
+        size: How often, if the study was asked for a batch.
     """
 
     id: str
     arm: int
     name: str
+    size: int = 1
 
 
 class Measurement(NamedTuple):
@@ -45,6 +47,7 @@ class Measurement(NamedTuple):
         value: The result.
         at: When it was told, in seconds since 1970.
         asked: Whether the study had asked for it; False after `Study.add`.
+        size: Of how many yes/no outcomes the value is the mean.
     """
 
     id: str
@@ -53,6 +56,7 @@ class Measurement(NamedTuple):
     value: float
     at: float
     asked: bool
+    size: int = 1
 
 
 class Pending(NamedTuple):
@@ -64,6 +68,7 @@ class Pending(NamedTuple):
         name: The arm's name.
         at: When it was asked, in seconds since 1970.
         worker: Who was to measure it: as given to `Study.ask`, else host and process.
+        size: How often, if it is part of a batch.
     """
 
     id: str
@@ -71,6 +76,7 @@ class Pending(NamedTuple):
     name: str
     at: float
     worker: str
+    size: int = 1
 
 
 class Failure(NamedTuple):

@@ -23,6 +23,7 @@ from furthest.errors import (
     StorageError,
     StudyError,
     UnknownStudyError,
+    ValueRefusedError,
     VerificationError,
     nearest_name,
 )
@@ -39,12 +40,14 @@ from furthest.study.events import (
     SEALED,
     STOPPED,
     TOLD,
+    Due,
     Event,
     Settings,
     columns,
+    size_of,
     storable,
 )
-from furthest.study.ledger import Ledger, check_name, storable_text
+from furthest.study.ledger import BERNOULLI, MOST_OUTCOMES, Ledger, check_name, storable_text
 from furthest.study.records import (
     Certificate,
     Failure,
@@ -123,15 +126,15 @@ class Study:
         ledger = self._ledger
         return (
             f"Study({self._name!r}, {self.problem.in_words}, δ = {self.delta:g}; "
-            f"{len(ledger.measured):,} measured, {len(ledger.open):,} open, "
+            f"{ledger.outcomes:,} measured, {len(ledger.open):,} open, "
             f"{len(ledger.failed):,} failed{self._end})"
         )
 
     def _repr_html_(self) -> str:
         problem, ledger = self.problem, self._ledger
-        arms, values = columns(ledger.measured[:])
-        counts = np.bincount(arms, minlength=len(problem.arms))
-        sums = np.bincount(arms, values, minlength=len(problem.arms))
+        arms, values, sizes = columns(ledger.measured[:])
+        counts = np.bincount(arms, sizes, len(problem.arms)).astype(int)
+        sums = np.bincount(arms, values * sizes, len(problem.arms))
         order = np.argsort(-counts, kind="stable")[: display.ROWS]
         rows: list[list[display.Cell]] = [
             [
@@ -146,7 +149,8 @@ class Study:
             f"{self._name}{self._end}",
             display.line(f"{problem.in_words}, δ = {self.delta:g}"),
             display.line(
-                f"{len(arms):,} measured, {len(ledger.open):,} open, {len(ledger.failed):,} failed",
+                f"{counts.sum():,} measured, {len(ledger.open):,} open, "
+                f"{len(ledger.failed):,} failed",
                 "soft",
             ),
             display.table(("arm", "measured", "mean", ""), rows, len(counts)),
@@ -323,7 +327,12 @@ class Study:
     @overload
     def ask(self, n: int, *, worker: str | None = None) -> list[Trial]: ...
 
-    def ask(self, n: int | None = None, *, worker: str | None = None) -> Trial | list[Trial]:
+    @overload
+    def ask(self, *, batch: int, worker: str | None = None) -> list[Trial]: ...
+
+    def ask(
+        self, n: int | None = None, *, batch: int | None = None, worker: str | None = None
+    ) -> Trial | list[Trial]:
         """What to measure next.
 
         What is pending counts: the next arm is chosen as if every pending trial had turned out as
@@ -331,25 +340,35 @@ class Study:
 
         Args:
             n: How many trials, to measure in parallel; without it one.
+            batch: How many yes/no outcomes, such as the visitors of tomorrow: one trial for each
+                arm that gets some of them, with its share as `size`.
             worker: Who will measure them, for `pending`; by default host and process.
 
         Returns:
-            One `Trial`, or a list of `n`.
+            One `Trial`, or a list of `n`, or one for each arm of a batch.
 
         Raises:
             StoppedError: The study has its answer: see `certificate`.
-            InputError: `n` is no sensible number of trials.
+            InputError: `n` or `batch` is no sensible number.
         """
-        count = 1 if n is None else n
-        if not isinstance(count, int) or not 1 <= count <= MOST_TRIALS:
-            raise InputError(f"ask for 1 to {MOST_TRIALS} trials at a time, not {n!r}")
+        if batch is not None and self.problem.noise != BERNOULLI:
+            raise InputError(
+                "a batch is of yes/no outcomes, of which only counts are told: the problem needs "
+                "noise='bernoulli'"
+            )
+        if n is not None and batch is not None:
+            raise InputError("ask for n trials or for a batch, not for both")
+        count, most = (n, MOST_TRIALS) if batch is None else (batch, MOST_OUTCOMES)
+        count = 1 if count is None else count
+        if not isinstance(count, int) or not 1 <= count <= most:
+            raise InputError(f"ask for 1 to {most} trials at a time, not {count!r}")
         measurer = _me() if worker is None else storable_text(worker, "a worker")
         with self._announced():
-            asked = self._ask(count, measurer)
-        trials = [Trial(event.trial, *self._arm(event)) for event in asked]
-        return trials[0] if n is None else trials
+            asked = self._ask(count, measurer, shared=batch is not None)
+        trials = [Trial(event.trial, *self._arm(event), size_of(event)) for event in asked]
+        return trials[0] if n is None and batch is None else trials
 
-    def _ask(self, count: int, measurer: str) -> list[Event]:
+    def _ask(self, count: int, measurer: str, *, shared: bool) -> list[Event]:
         with self._working():
             _ = self._fold  # nobody has to wait for the lock while this process compiles
         now = time.time()
@@ -359,11 +378,12 @@ class Study:
             if fold.stopped:
                 new.extend(self._end_event())
             else:
-                pending = [event.arm for event in ledger.pending(now) if event.arm is not None]
-                arms = fold.suggest(pending, count, columns(ledger.waiting()))
+                suggest = fold.share_out if shared else fold.suggest
+                pending = [Due(event.arm or 0, size_of(event)) for event in ledger.pending(now)]
+                due = suggest(pending, count, columns(ledger.waiting()))
                 asked = [
-                    Event(seq, ASKED, now, ledger.own_id(seq), arm, worker=measurer)
-                    for seq, arm in enumerate(arms, ledger.seq + 1)
+                    Event(seq, ASKED, now, ledger.own_id(seq), arm, None, _often(size), measurer)
+                    for seq, (arm, size) in enumerate(due, ledger.seq + 1)
                 ]
                 new.extend(asked)
         if fold.stopped:
@@ -371,26 +391,49 @@ class Study:
             raise StoppedError(f"the study {self._name!r} has stopped: the answer is {answer!r}")
         return asked
 
-    def tell(self, trial: Trial | Pending | str, value: float) -> None:
+    def tell(
+        self,
+        trial: Trial | Pending | str,
+        value: float | None = None,
+        *,
+        successes: int | None = None,
+        n: int | None = None,
+    ) -> None:
         """The result of a trial. Once this returns the result is safe.
 
         The same result again changes nothing. A late result is welcome, even after the study has
         stopped; then it goes to the log and the certificate stays as it is.
 
+        Of yes/no outcomes counts are enough: `tell(trial, successes=37, n=1000)`. n need not be
+        what was asked for. It may be all visitors of a day, or as many as it took until the tenth
+        success; but nobody may be left out, or counted, because of the outcome, nor before the
+        outcome is final.
+
         Args:
             trial: What `ask` returned, or its id.
             value: A finite number, within the problem's bounds if it has any.
+            successes: How many of …
+            n: … so many outcomes were the upper bound, 1 if the problem has no other.
 
         Raises:
             ValueRefusedError: The value is not such a number.
             UnknownStudyError: There is no such trial; the nearest id is named.
             ContradictionError: The trial has another result already, or was reported as failed.
         """
-        own_id, number = _id(trial), self._ledger.value(value)
+        own_id, (number, size) = _id(trial), self._result(value, successes, n)
         with self._writing() as new:
             asked = self._ledger.trial(own_id)
-            if not self._ledger.is_told_again(asked.trial, number):
-                new.append(self._event(TOLD, asked.trial, asked.arm, number))
+            if not self._ledger.is_told_again(asked.trial, number, size):
+                often = _often(size)
+                new.append(self._event(TOLD, asked.trial, asked.arm, number, data=often))
+
+    def _result(self, value: Any, successes: Any, n: Any) -> tuple[float, int]:
+        """A value, or a mean, and of how many outcomes; checked."""
+        if successes is None and n is None:
+            return self._ledger.value(value), 1
+        if value is not None or successes is None or n is None:
+            raise ValueRefusedError("give one value, or successes and n")
+        return self._ledger.counted(successes, n)
 
     def fail(self, trial: Trial | Pending | str, reason: str = "") -> None:
         """There will be no result for this trial; its arm may be asked again.
@@ -419,9 +462,11 @@ class Study:
     def add(
         self,
         arm: int | str,
-        value: float,
+        value: float | None = None,
         id: str | None = None,  # noqa: A002
         *,
+        successes: int | None = None,
+        n: int | None = None,
         measured_at: float | None = None,
     ) -> str:
         """A measurement that was never asked for, such as one from last week.
@@ -433,6 +478,8 @@ class Study:
             arm: The arm's number or name.
             value: A finite number, within the problem's bounds if it has any.
             id: An id of yours. With it the call may be repeated: the measurement is added once.
+            successes: Of yes/no outcomes how many of …
+            n: … so many were the upper bound, as for `tell`.
             measured_at: When it was measured, in seconds since 1970, if you know.
 
         Returns:
@@ -445,11 +492,13 @@ class Study:
             StudyError: The id was of another arm before, or is not fit for use.
         """
         ledger = self._ledger
-        number, own_arm, moment = ledger.value(value), ledger.arm(arm), _moment(measured_at)
+        number, size = self._result(value, successes, n)
+        own_arm, moment = ledger.arm(arm), _moment(measured_at)
         with self._writing() as new:
             trial = ledger.own_id(ledger.seq + 1) if id is None else ledger.foreign_id(id)
-            if not ledger.is_told_again(trial, number):
-                new.append(self._event(ADDED, trial, own_arm, number, data=moment, worker=_me()))
+            if not ledger.is_told_again(trial, number, size):
+                data = " ".join(filter(None, (_often(size), moment)))
+                new.append(self._event(ADDED, trial, own_arm, number, data=data, worker=_me()))
             elif ledger.results[trial].arm != own_arm:
                 before = self.problem.arm_names[ledger.results[trial].arm or 0]
                 raise StudyError(f"measurement {trial!r} was of arm {before!r} before")
@@ -513,7 +562,7 @@ class Study:
         with self._working():
             self._refresh()
             return [
-                Pending(e.trial, *self._arm(e), e.at, e.worker)
+                Pending(e.trial, *self._arm(e), e.at, e.worker, size_of(e))
                 for e in self._ledger.pending(time.time())
             ]
 
@@ -689,7 +738,9 @@ def _plain_options(problem: Problem) -> Problem:
             )
         places.append(rows[row.tobytes()])
     options = np.eye(len(problem.arms))
-    noise: dict[str, Any] = {"bounds": problem.bounds} if problem.bounds else {}
+    noise: dict[str, Any] = {}
+    if problem.bounds:
+        noise = {"bounds": problem.bounds, "noise": problem.noise}
     return Problem(
         options,
         None if problem.answers is problem.arms else options[places],
@@ -699,6 +750,11 @@ def _plain_options(problem: Problem) -> Problem:
         arm_names=problem.arm_names,
         answer_names=problem.answer_names,
     )
+
+
+def _often(size: int) -> str:
+    """How often, as the log keeps it; once is an empty text."""
+    return "" if size == 1 else str(size)
 
 
 def _moment(seconds: float | None) -> str:

@@ -1,0 +1,199 @@
+"""Pairs: for bounded rewards of plain options, such as yes and no; one e-process for each pair.
+
+It adapts to the variance, which for rare outcomes is far below that of σ = half the bounds' width,
+and works with counts alone. The decision is in kernels/pairs.py, statement and proof in
+docs/theory/pairs.md.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from furthest.codes import Noise
+from furthest.errors import StrategyError
+from furthest.kernels.evidence import Evidence
+from furthest.kernels.jit import kernel
+from furthest.kernels.linalg import Matrix, Vector
+from furthest.kernels.pairs import (
+    Pairs,
+    Price,
+    Term,
+    accepts,
+    interval,
+    observe_squares,
+    sample,
+    weakest,
+)
+from furthest.stopping.nomination import Nominee
+from furthest.stopping.test import MOST, Guarantee, Score, StoppingTest
+from furthest.task import Task
+
+# Edges of the cells of p_x, up to ½; mirrored above.
+EDGES = (0.0, 0.00125, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
+# The share of δ that is spent on the intervals of the arms' means, π₀.
+INTERVALS = 0.05
+# The share of a pair's mass for terms that go by squares, where rewards are not only 0 and 1.
+SQUARES = 0.2
+# Tilts: the smallest is what the smallest gap that matters would take, within these; the others are
+# √2 times the one before, up to the largest.
+SMALLEST, LARGEST_FIRST, LARGEST = 1e-3, 0.5, 3.0
+# Terms by squares need tilts below 1.
+LARGEST_BY_SQUARES = 0.95
+# z up by h·2^(k/2), x down by h·2^(−k/2): as many results of x as of z, or fewer. Weights of k.
+RATIOS = {-4: 0.05, -3: 0.1, -2: 0.2, -1: 0.2, 0: 0.3, 1: 0.1, 2: 0.05}
+
+MEANING = (
+    "ln of the evidence against the least refuted rival, less ln((Z − 1)/0.95), against ln 1/δ"
+)
+
+
+def start(task: Task, deltas: Sequence[float], *, intervals: float = INTERVALS) -> Pairs:
+    """The state before the first measurement."""
+    check(intervals=intervals)
+    answers, arms = len(task.answers), len(task.arms)
+    # Rewards are in units of half the bounds' width.
+    c, e = task.c, 0.5 * (task.e + (1.0 - task.c) * task.low)
+    edges = np.array([*EDGES, *(1.0 - edge for edge in reversed(EDGES))])
+    by_squares = task.noise == Noise.BOUNDED
+    cells = [
+        _terms(_typical_tilt(*cell, c, e), by_squares=by_squares)
+        for cell in pairwise(edges.tolist())
+    ]
+    levels = np.array([math.log(1 / delta) for delta in deltas])
+    prices = {
+        Price.INTERVAL: math.log(answers / intervals),
+        Price.PAIR: math.log((answers - 1) / (1.0 - intervals)),
+        Price.LEVEL: 0.0,
+    }
+    terms = np.concatenate(cells, axis=1)
+    return Pairs(
+        places=_places(task),
+        low=task.low,
+        c=c,
+        e=e,
+        least=max(0.0, e / c) if c == 1.0 else max(0.0, -0.5 * task.low, e / c),
+        edges=edges,
+        firsts=np.cumsum([0, *(cell.shape[1] for cell in cells)]),
+        terms=np.ascontiguousarray(terms),
+        squares=np.zeros(arms if by_squares else 0),
+        required=np.array([levels + prices[row] for row in Price]),
+        obstacles=np.full((answers, 2), -1),
+        failed_at=np.zeros(answers),
+        exponents=np.zeros(terms.shape[1]),
+    )
+
+
+def check(*, intervals: float = INTERVALS) -> None:
+    """Refuse options with which the proof would not hold."""
+    if not 0 < intervals < 1:
+        raise StrategyError(f"the intervals' share of δ must be within 0 … 1, not {intervals!r}")
+
+
+def _places(task: Task) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Which arm each answer is: the nearest one, since they are equal up to rounding."""
+    distances = ((task.answers[:, None, :] - task.arms[None, :, :]) ** 2).sum(axis=2)
+    return np.asarray(distances.argmin(axis=1), np.int64)
+
+
+def _typical_tilt(low: float, high: float, c: float, e: float) -> float:
+    """What tells p_z = c·p_x − e from p_z = p_x in this cell: gap over variance, halved."""
+    p = 0.5 * (low + high)
+    if 0 < low < high < 0.5:
+        p = math.sqrt(low * high)
+    elif 0.5 < low < high < 1:
+        p = 1.0 - math.sqrt((1 - low) * (1 - high))
+    return min(max((e + (1.0 - c) * p) / (2 * p * (1 - p)), SMALLEST), LARGEST_FIRST)
+
+
+def _terms(tilt: float, *, by_squares: bool) -> Matrix:
+    """The mixture of one cell: (7, terms)."""
+    sizes = 1 + int(2 * math.log2(LARGEST / tilt))
+    size, ratio = (
+        axis.ravel() for axis in np.meshgrid(np.arange(sizes), list(RATIOS), indexing="ij")
+    )
+    weights = (1 + np.abs(size - 2) / 2.0) ** -2
+    weights *= np.array([RATIOS[k] for k in ratio.tolist()])
+    up, down = tilt * 2.0 ** ((size + ratio) / 2), tilt * 2.0 ** ((size - ratio) / 2)
+    zero = np.zeros_like(up)
+    usual = np.array([weights, up, np.expm1(up), zero, down, np.expm1(-down), zero])
+    kinds, shares = [usual], [1.0]
+    if by_squares:
+        few = np.maximum(up, down) < LARGEST_BY_SQUARES
+        kinds.append(
+            np.array([weights, up, zero, _loss(up), down, zero, _loss(down)])[:, few]
+            if few.any()
+            else usual[:, :0]
+        )
+        shares = [1.0 - SQUARES, SQUARES]
+    for kind, share in zip(kinds, shares, strict=True):
+        kind[Term.LOG_WEIGHT] = np.log(share * kind[Term.LOG_WEIGHT] / kind[Term.LOG_WEIGHT].sum())
+    return np.concatenate(kinds, axis=1)
+
+
+def _loss(tilt: Vector) -> Vector:
+    """−ln(1 − θ) − θ: what a square of size 1 costs."""
+    small = np.minimum(tilt, LARGEST_BY_SQUARES)
+    return np.asarray(-np.log1p(-small) - small)
+
+
+@kernel
+def observe(test: Pairs, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
+    """Only terms by squares need more than counts and sums."""
+    observe_squares(test, evidence, arm, reward)
+
+
+@kernel
+def judge(
+    test: Pairs, task: Task, evidence: Evidence, nominee: Nominee, rule: object
+) -> tuple[int, int]:
+    """Level by level."""
+    reached = nominee.reached
+    while reached < test.required.shape[1] and accepts(test, evidence, nominee.answer, reached):
+        reached += 1
+    return nominee.answer, reached
+
+
+def score(test: Pairs, task: Task, evidence: Evidence, nominee: Nominee, rule: object) -> Score:
+    """The least evidence over all rivals. It is enough where it reaches ln 1/δ."""
+    z = nominee.answer
+    own = sample(test, evidence, z)
+    low, _ = interval(own.n, own.s, float(test.required[Price.INTERVAL, 0]))
+    found = [
+        weakest(test, evidence, own, low, x, 0, math.nan)[0].bound
+        for x in range(len(test.places))
+        if test.places[x] != test.places[z]
+    ]
+    _, pair, level = test.required[:, 0].tolist()
+    return Score(min(min(found, default=MOST) - pair + level, MOST), level, MEANING)
+
+
+def excludes(test: Pairs, task: Task, evidence: Evidence, z: int) -> bool:
+    """Whether the intervals of the means leave no room for an ε-best z."""
+    required = float(test.required[Price.INTERVAL, 0])
+
+    def ends(answer: int) -> tuple[float, float]:
+        own = sample(test, evidence, answer)
+        return interval(own.n, own.s, required)
+
+    best = max(ends(x)[0] for x in range(len(test.places)))
+    return bool(ends(z)[1] < test.c * best - test.e)
+
+
+PAIRS = StoppingTest(
+    name="pairs",
+    start=start,
+    judge=judge,
+    observe=observe,
+    score=score,
+    excludes=excludes,
+    guarantee=Guarantee(
+        proven=True,
+        noise="bounded",
+        words="proven (ε,δ)-PAC for bounded rewards, any sampling rule, any checking times",
+    ),
+    what="one e-process for each pair of plain options with bounded rewards, such as yes and no",
+    source="docs/theory/pairs.md",
+    check=check,
+)
