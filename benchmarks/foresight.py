@@ -20,7 +20,7 @@ import furthest as ft
 from furthest.engine import simulated
 from furthest.kernels.evidence import Clock
 from furthest.study import foresight
-from furthest.study.events import Settings
+from furthest.study.events import Settings, single
 from furthest.study.fold import Fold, copied
 
 DELTA = 0.05
@@ -99,7 +99,7 @@ def study(case: Case, known: bool, draws: int, seed: int) -> list[Asked]:
     while not fold.stopped and told < max(moments):
         arm = fold.suggest([], 1)[0].arm
         value = float(means[arm] + rng.standard_normal())
-        fold.take(np.array([arm]), np.array([value]))
+        fold.take(single(np.array([arm]), np.array([value])))
         told += 1
         if told in moments and not fold.stopped:
             begun = time.perf_counter()

@@ -51,7 +51,7 @@ class Desk:
         self.ledger.apply([Event(self.ledger.seq + 1, TOLD, 0.0, trial, arm, value)])
         results = self.ledger.counting[self.fold.told :]
         if results:
-            self.fold.take(*columns(results))
+            self.fold.take(columns(results))
         return self.fold.stopped
 
 

@@ -16,7 +16,7 @@ from furthest.preparation import prepare
 from furthest.simulation import simulate
 from furthest.stopping.nomination import Progress
 from furthest.strategy import Strategy
-from furthest.study.events import Settings
+from furthest.study.events import Settings, single
 from furthest.study.fold import Fold
 from oracles import trajectories
 
@@ -178,7 +178,7 @@ def test_a_live_study_uses_the_loop_of_a_simulation():
     loop: Any = prepare(strategy, problem.task, [0.1]).advance
     before = len(loop.__wrapped__.signatures)
     fold = Fold(Settings(problem, strategy, 0.1, 0, 60.0, "tag"))
-    fold.take(np.array([0, 1, 2, 3, 0]), np.ones(5))
+    fold.take(single(np.array([0, 1, 2, 3, 0]), np.ones(5)))
     assert fold.suggest([], 3)
     assert len(loop.__wrapped__.signatures) == before == 1
     assert fold.advance is loop

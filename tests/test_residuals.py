@@ -314,7 +314,7 @@ def test_what_would_not_show_is_two_standard_errors_of_least_squares():
     for arm in set(arms.tolist()):
         moved = (arms == arm).astype(float)  # a deviation of 1 in every result of this arm
         sizes.append(2 * 0.5 / np.linalg.norm(rest @ moved))
-    found = residuals.unseen(problem, arms, 3 * LINE[arms, 1])
+    found = residuals.unseen(problem, evalues.summarise(arms, 3 * LINE[arms, 1]))
     assert found == (1, pytest.approx(max(sizes)), pytest.approx(6.0))
-    alone = residuals.unseen(problem, np.array([0, 1]), np.zeros(2))
+    alone = residuals.unseen(problem, evalues.summarise(np.array([0, 1]), np.zeros(2)))
     assert alone == (3, np.inf, 0.0)

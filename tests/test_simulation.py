@@ -481,7 +481,7 @@ BREAKING_IN = """
 import ctypes, signal, sys
 import numpy as np
 import furthest as ft
-from furthest.study.events import Settings
+from furthest.study.events import Settings, single
 from furthest.study.fold import Fold
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -502,10 +502,10 @@ print(results.interrupted, results.numbers)
 """
 MEASURED = """
 fold = Fold(Settings(instance.problem, strategy, 0.1, 0, 60.0, "tag"))
-fold.take(np.array([0, 1, 2, 3, 0]), np.ones(5))
+fold.take(single(np.array([0, 1, 2, 3, 0]), np.ones(5)))
 break_in()
 try:
-    fold.take(np.array([0]), np.ones(1))
+    fold.take(single(np.array([0]), np.ones(1)))
 except KeyboardInterrupt:
     print("interrupted")
 """

@@ -75,6 +75,7 @@ def test_thresholds_without_a_version_are_refused(threshold):
 
 
 def test_bounded_rewards_have_half_their_range_as_sigma():
-    bounded, given = Problem(np.eye(2), bounds=(0, 1)), Problem(np.eye(2), sigma=0.5)
+    bounded = Problem(np.eye(2), bounds=(0, 1), noise="sub-Gaussian")
+    given = Problem(np.eye(2), sigma=0.5)
     one, other = (ft.simulate(p, [0.9, 0.1], runs=20) for p in (bounded, given))
     np.testing.assert_array_equal(one.stopping_times, other.stopping_times)

@@ -53,24 +53,30 @@ class Source(NamedTuple):
     noise: float  # standard deviation of the simulated noise, 1 where σ is known
     arms: Counts  # (n,) none for a simulation
     rewards: Vector  # (n,) each the sum of …
-    sizes: Counts  # (n,) … so many results
+    sizes: Counts  # (n,) … so many results …
+    within: Vector  # (n,) … with these sums of squares around their own mean
 
 
 def simulated(means: Vector, noise: float = 1.0) -> Source:
     """The arms that are decided on, with normal noise; yes or no where rewards are bounded."""
-    return Source(means, noise, np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
+    nothing, nobody = np.zeros(0), np.zeros(0, np.int64)
+    return Source(means, noise, nobody, nothing, nobody, nothing)
 
 
-def told(arms: Counts, rewards: Vector, sizes: Counts | None = None) -> Source:
+def told(
+    arms: Counts, rewards: Vector, sizes: Counts | None = None, within: Vector | None = None
+) -> Source:
     """These arms and rewards, whatever was decided on; each the sum of several, with `sizes`."""
-    if sizes is None:
-        sizes = np.ones(len(arms), np.int64)
-    return Source(np.zeros(0), 1.0, arms, rewards, sizes)
+    if sizes is None or within is None:
+        sizes, within = np.ones(len(arms), np.int64), np.zeros(len(arms))
+    return Source(np.zeros(0), 1.0, arms, rewards, sizes, within)
 
 
-def record(task: Task, run: Run, arm: int, reward: float, size: int = 1) -> None:
+def record(
+    task: Task, run: Run, arm: int, reward: float, size: int = 1, within: float = 0.0
+) -> None:
     """Take in one measurement, or the sum of several of one arm."""
-    take_in(task, run.evidence, arm, reward, size)
+    take_in(task, run.evidence, arm, reward, size, within)
     observe(run.stopping.test, task, run.evidence, arm, reward)
 
 
@@ -134,18 +140,19 @@ def advance(
     taken = 0
     while clock[Clock.ROUNDS] < until and progress[Progress.NEXT] >= 0:
         if source.means.shape[0] > 0:
-            arm, size = progress[Progress.NEXT], 1
+            arm, size, within = progress[Progress.NEXT], 1, 0.0
             if task.noise >= Noise.BOUNDED:
                 share = 0.5 * (source.means[arm] - task.low)
                 reward = task.low + (2.0 if noise.random() < share else 0.0)
             else:
                 reward = source.means[arm] + source.noise * noise.standard_normal()
         elif taken < source.arms.shape[0]:
-            arm, reward, size = source.arms[taken], source.rewards[taken], source.sizes[taken]
+            arm, reward = source.arms[taken], source.rewards[taken]
+            size, within = source.sizes[taken], source.within[taken]
         else:
             break
         precision = run.evidence.precision[0]
-        record(task, run, arm, reward, size)
+        record(task, run, arm, reward, size, within)
         if not proving:
             # Imagined measurements agree with the estimate too well to tell of the noise.
             run.evidence.precision[0] = precision

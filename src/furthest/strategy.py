@@ -58,7 +58,7 @@ class Strategy:
                 isinstance(name, str) for name in options
             ):
                 raise StrategyError(f"options must be names with their values, not {options!r}")
-        if isinstance(self.sampling, str) and not _is_place(self.sampling):
+        if isinstance(self.sampling, str) and not is_place(self.sampling):
             pick(self.sampling, sampling.MODULES, "sampling rule")
         pick(self.candidate, axes.CANDIDATES, "candidate answer")
         pick(self.tracking, axes.TRACKINGS, "tracking")
@@ -76,7 +76,7 @@ class Strategy:
     def _check_stopping(self) -> None:
         """Refuse combinations that make no sense; the tests themselves say which."""
         word = self.stopping
-        if self.threshold is None and isinstance(word, str) and not _is_place(word):
+        if self.threshold is None and isinstance(word, str) and not is_place(word):
             self._set("threshold", next(iter(stopping.versions(word))))
         test = self.test
         if test.sampling is not None and test.sampling != self.name:
@@ -134,7 +134,7 @@ class Strategy:
         """The sampling rule."""
         if not isinstance(self.sampling, str):
             return self.sampling
-        if _is_place(self.sampling):
+        if is_place(self.sampling):
             return _at(self.sampling, "sampling rule", "choose")  # type: ignore[no-any-return]
         return sampling.find(self.sampling)
 
@@ -143,7 +143,7 @@ class Strategy:
         """The stopping test, for known σ."""
         if self.stopping is None or isinstance(self.stopping, str):
             word = self.stopping or stopping.DEFAULT
-            if not _is_place(word):
+            if not is_place(word):
                 return stopping.find(word, self.threshold)
             test: StoppingTest = _at(word, "stopping test", "judge")
         else:
@@ -265,7 +265,8 @@ def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
-def _is_place(word: Any) -> bool:
+def is_place(word: Any) -> bool:
+    """Whether it says where a part of the user's own is, `module:NAME`."""
     return isinstance(word, str) and ":" in word
 
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import furthest as ft
+from furthest.engine import told
 from furthest.errors import VerificationError
 from furthest.stopping.nomination import Nominee
 from furthest.study.certificate import guarantee, verify
 from furthest.study.chain import digest
-from furthest.study.events import Settings
+from furthest.study.events import Settings, single
 from furthest.study.fold import Fold
 from furthest.study.verdict import score, verdicts
 from furthest.verbs import judge
@@ -156,13 +157,13 @@ def test_the_statistic_is_the_level_that_the_test_would_accept(count, sigma):
     def accepts(delta, z):
         strategy = DEFAULT
         fold = Fold(question(problem, strategy, delta))
-        fold._take(fold.state, arms, values, np.ones(len(arms)), proving=False)
+        fold._take(fold.state, told(arms, values), proving=False)
         evidence, stopping, rule, _ = fold.state
         nominee = Nominee(z, 0.0, 0)
         return judge(stopping.test, fold.task, evidence, nominee, rule) == (z, 1)
 
     fold = Fold(question(problem, delta=1e-200))
-    fold.take(arms, values)
+    fold.take(single(arms, values))
     assert not fold.stopped
     for z in range(4):
         found = score(fold, z).statistic
@@ -180,7 +181,7 @@ def test_statistic_and_threshold_agree_with_the_test(name):
     arms, values = results(problem, TWO_MU, 200)
     fold = Fold(question(problem, STRATEGIES[name], 0.05))
     for i in range(len(arms)):
-        fold.take(arms[i : i + 1], values[i : i + 1])
+        fold.take(single(arms[i : i + 1], values[i : i + 1]))
         if not fold.ready:
             continue
         found = score(fold, fold.answer)
@@ -205,7 +206,7 @@ def test_verdicts_are_true(name, sigma):
     for seed in range(150):
         fold = Fold(question(problem, STRATEGIES[name], 0.1))
         arms, values = results(problem, 3 * instance.truth, 40, seed)
-        fold.take(arms, values)
+        fold.take(single(arms, values))
         found = verdicts(fold)
         seen.update(found)
         wrong += any(

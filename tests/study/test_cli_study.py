@@ -66,7 +66,7 @@ def test_a_whole_study(study, folder):
     assert created["name"] == "paint"
     trials = data(study("ask", "paint", "-n", "2", "--json"))
     assert [(trial["arm"], trial["name"]) for trial in trials] == [(0, "A"), (1, "B")]
-    assert set(trials[0]) == {"id", "arm", "name"}
+    assert set(trials[0]) == {"id", "arm", "name", "size"}
     told = data(study("tell", "paint", trials[0]["id"], "-0.25", "--json"))
     assert told == {"id": trials[0]["id"], "value": -0.25}
     assert study("tell", "paint", trials[0]["id"], "-0.25").returncode == 0

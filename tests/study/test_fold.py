@@ -9,7 +9,7 @@ import pytest
 
 import furthest as ft
 from furthest.study import archive
-from furthest.study.events import LOG_VERSION, Due, Event, Settings, columns
+from furthest.study.events import LOG_VERSION, Due, Event, Settings, columns, single
 from furthest.study.fold import Fold
 from oracles.loop import Loop
 from study.problems import ENDLESS, HARD, Lab, run
@@ -73,7 +73,7 @@ def fed(question, arms, values, sizes=(1,)):
     arms, values = np.array(arms, np.int64), np.array(values, float)
     while first < len(arms):
         for size in sizes:
-            fold.take(arms[first : first + size], values[first : first + size])
+            fold.take(single(arms[first : first + size], values[first : first + size]))
             first += size
     return fold
 
@@ -104,7 +104,7 @@ def test_results_wait_for_the_design():
     assert fold.missing() == [2]
     assert fold.state.evidence.counts.sum() == 0
     assert fold.answer == -1
-    fold.take(np.array([2]), np.array([7.0]))
+    fold.take(single(np.array([2]), np.array([7.0])))
     assert fold.ready
     in_order = fed(question, [2, 0, 1, 1, 1], [7.0, 5.0, 10.0, 11.0, 12.0])
     assert arrays(fold.state) == arrays(in_order.state)
@@ -118,7 +118,7 @@ def test_the_design_need_not_hold_every_arm():
     fold = Fold(question)
     assert fold.suggest([], 2) == [Due(4), Due(17)]
     assert sorted(fold.suggest([Due(4)], 3)) == [Due(4), Due(17), Due(17)]
-    fold.take(np.array([8, 17, 4]), np.array([0.1, 0.2, 0.3]))
+    fold.take(single(np.array([8, 17, 4]), np.array([0.1, 0.2, 0.3])))
     assert fold.ready
     assert fold.state.evidence.counts.sum() == 3
     assert 0 <= fold.suggest([], 1)[0].arm < 30
@@ -160,7 +160,7 @@ def test_what_is_pending_counts():
         means = one_by_one.task.arms @ fold.state.evidence.estimate
         alone += one_by_one.suggest([], 1)
         arm = alone[-1].arm
-        one_by_one.take(np.array([arm]), means[[arm]])
+        one_by_one.take(single(np.array([arm]), means[[arm]]))
     assert together == alone
     # Asking in pieces, with the earlier ones pending, is the same.
     pieces = []
@@ -207,5 +207,5 @@ def test_a_study_begun_with_the_former_threshold_keeps_it():
     results = columns([event for event in log if event.kind == "told"])
     for version, stops in ((3, True), (LOG_VERSION, False)):
         fold = Fold(replace(Settings.decode(log[0].data), version=version))
-        fold.take(*results)
+        fold.take(results)
         assert fold.stopped == stops

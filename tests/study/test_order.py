@@ -10,7 +10,7 @@ from furthest.errors import ChangeError, InputError, StoppedError, StorageError,
 from furthest.study import certificate
 from furthest.study.certificate import verify
 from furthest.study.chain import chained
-from furthest.study.events import STOPPED, Columns, Due, Event, Settings
+from furthest.study.events import STOPPED, Due, Event, Settings, single
 from furthest.study.fold import Fold
 from furthest.study.ledger import PATIENCE, Ledger
 from furthest.study.sqlite import SqliteStorage
@@ -87,8 +87,7 @@ def test_what_waits_is_known_to_the_next_ask(sqlite_url):
     out = study.ask()
     fold = study._fold
     quiet = fold.suggest([Due(out.arm)], 30)
-    told = Columns(np.array([1] * 20), np.full(20, 50.0), np.ones(20, np.int64))
-    loud = fold.suggest([Due(out.arm)], 30, told)
+    loud = fold.suggest([Due(out.arm)], 30, single(np.array([1] * 20), np.full(20, 50.0)))
     assert quiet != loud
 
 

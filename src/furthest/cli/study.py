@@ -30,8 +30,7 @@ Storage = Annotated[
     ),
 ]
 TrialId = Annotated[str, typer.Argument(help="The trial's id, as `ask` printed it.", metavar="ID")]
-Successes = Annotated[int | None, typer.Option(help="Of yes/no outcomes: how many were yes.")]
-Outcomes = Annotated[int | None, typer.Option("--n", help="Of how many; see `Study.tell`.")]
+RESULT = "The result: 0.73; of yes/no outcomes 37/1000; of several mean=0.41,n=20,sd=0.3."
 DEFAULT = "sqlite:///furthest.db"
 
 # Of `verify`, where the log is as it should be, but the answer is not proven as it stands.
@@ -107,7 +106,7 @@ def ask(
     n: Annotated[int, typer.Option("-n", help="How many trials to measure in parallel.")] = 1,
     batch: Annotated[
         int | None,
-        typer.Option(help="How many yes/no outcomes to share out among the arms, instead."),
+        typer.Option(help="How many measurements to share out among the arms, instead."),
     ] = None,
     worker: Annotated[str | None, typer.Option(help="Who will measure them.")] = None,
     storage: Storage = DEFAULT,
@@ -115,7 +114,7 @@ def ask(
 ) -> None:
     """What to measure next: id, arm and name per line. Fails once the study has stopped.
 
-    Of a batch each line also has how many outcomes of the arm to count.
+    Of a batch each line also has how often to measure the arm.
     """
     study = _load(name, storage)
     with _compilation(study):
@@ -139,15 +138,14 @@ def tell(
     trial: Annotated[
         str | None, typer.Argument(help="The trial's id, as `ask` printed it.", metavar="ID")
     ] = None,
-    value: Annotated[str | None, typer.Argument(help="The result: a finite number.")] = None,
-    successes: Successes = None,
-    n: Outcomes = None,
+    result: Annotated[str | None, typer.Argument(help=RESULT)] = None,
     table: Annotated[
         Path | None,
         typer.Option(
             "--csv",
-            help="Tell all results of this file: an id and a value per line, or an id, successes "
-            "and n.",
+            help="Tell all results of this file, or none: an id and a result per line; or with a "
+            "header, columns id (or arm, for what nobody asked for), value, successes, mean, n, "
+            "sd, sem.",
         ),
     ] = None,
     storage: Storage = DEFAULT,
@@ -157,65 +155,23 @@ def tell(
 
     The same result again changes nothing, so a file may be told again after an error.
     """
-    given = [each for each in (value, successes, n) if each is not None]
-    if (table is None) == (trial is None or not given):
-        raise InputError("give an id and a value, or --csv with a file of them")
+    from furthest.study import sheets
+
+    if (table is None) == (trial is None or result is None):
+        raise InputError("give an id and a result, or --csv with a file of them")
     if table is not None:
-        results = [(own_id, _result(*texts)) for own_id, *texts in _results(table)]
-        study = _load(name, storage)
-        for own_id, result in results:
-            study.tell(own_id, **result)
-        _say({"told": len(results)}, f"told {len(results)} results", json)
+        told = _load(name, storage).tell_many(sheets.rows(table))
+        _say({"told": len(told)}, f"told {len(told)} results", json)
         return
-    result = _given(value, successes, n)
-    _load(name, storage).tell(trial or "", **result)
-    _say({"id": trial, **result}, f"{trial}: {_in_words(result)}", json)
+    fields = sheets.result(result or "")
+    _load(name, storage).tell(trial or "", **fields)
+    _say({"id": trial, **fields}, f"{trial}: {_in_words(fields)}", json)
 
 
-def _given(value: str | None, successes: int | None, n: int | None) -> dict[str, Any]:
-    """One result, as `Study.tell` and `Study.add` take it."""
-    if successes is None and n is None:
-        return {"value": _number(value or "")}
-    if value is not None or successes is None or n is None:
-        raise InputError("give one value, or --successes and --n")
-    return {"successes": successes, "n": n}
-
-
-def _result(*texts: str) -> dict[str, Any]:
-    """The same from the fields of a file."""
-    if len(texts) == 1:
-        return {"value": _number(texts[0])}
-    try:
-        successes, n = map(int, texts)
-    except ValueError:
-        raise InputError(f"successes and n must be whole numbers, not {texts}") from None
-    return {"successes": successes, "n": n}
-
-
-def _in_words(result: dict[str, Any]) -> str:
-    if "value" in result:
-        return repr(result["value"])
-    return f"{result['successes']:,} of {result['n']:,}"
-
-
-def _results(path: Path) -> list[list[str]]:
-    """The rows of a file, such as `run` leaves where it could not store results."""
-    import csv
-
-    from furthest.errors import FileError
-
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (OSError, ValueError, csv.Error) as error:
-        raise FileError(f"{path}: {error}") from None
-    for line, row in enumerate(rows, 1):
-        if len(row) not in (2, 3):
-            raise FileError(
-                f"{path}, line {line}: an id and a value are needed, or an id, successes and n, "
-                f"not {row}"
-            )
-    return rows
+def _in_words(fields: dict[str, Any]) -> str:
+    if "value" in fields:
+        return repr(fields["value"])
+    return ", ".join(f"{name} = {number!r}" for name, number in fields.items())
 
 
 @app.command()
@@ -235,9 +191,7 @@ def fail(
 def add(
     name: Name,
     arm: Annotated[str, typer.Argument(help="The arm's name or number.")],
-    value: Annotated[str | None, typer.Argument(help="The result: a finite number.")] = None,
-    successes: Successes = None,
-    n: Outcomes = None,
+    result: Annotated[str, typer.Argument(help=RESULT)],
     id: Annotated[  # noqa: A002
         str | None, typer.Option(help="An id of yours: the same one again is added once.")
     ] = None,
@@ -248,9 +202,11 @@ def add(
     json: o.Json = False,
 ) -> None:
     """A measurement that was never asked for. The certificate will say so."""
-    result = _given(value, successes, n)
-    trial = _load(name, storage).add(arm, id=id, measured_at=measured_at, **result)
-    _say({"id": trial, "arm": arm, **result}, f"{trial}: {_in_words(result)}", json)
+    from furthest.study import sheets
+
+    fields = sheets.result(result)
+    trial = _load(name, storage).add(arm, id=id, measured_at=measured_at, **fields)
+    _say({"id": trial, "arm": arm, **fields}, f"{trial}: {_in_words(fields)}", json)
 
 
 @app.command()
@@ -484,9 +440,9 @@ def run(
         str,
         typer.Option(
             "--exec",
-            help="Prints a number as its last line. Gets the arm's number as last argument, or "
-            "where {arm}, {name} or {id} stand; FURTHEST_ARM_NAME and the like are in its "
-            "environment.",
+            help="Prints its result as last line, as `tell` takes it. Gets the arm's number as "
+            "last argument, or where {arm}, {name}, {id} or {n} stand; FURTHEST_ARM_NAME and the "
+            "like are in its environment.",
             metavar="CMD",
             show_default=False,
         ),
@@ -499,6 +455,13 @@ def run(
     limit: Annotated[
         int | None, typer.Option(help="Stop after so many trials of this call.", min=1)
     ] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(
+            help="Share out so many measurements at a time: CMD makes {n} of an arm at once.",
+            min=1,
+        ),
+    ] = None,
     storage: Storage = DEFAULT,
     json: o.Json = False,
 ) -> None:
@@ -506,7 +469,8 @@ def run(
     from furthest.study.runner import Runner
 
     study = _load(name, storage)
-    runner = Runner(study, command, jobs, retries, None if timeout == float("inf") else timeout)
+    patience = None if timeout == float("inf") else timeout
+    runner = Runner(study, command, jobs, retries, patience, batch=batch)
     with _compilation(study), _progress(study) as report:
         runner.run(limit, report)
         status = study.status()
@@ -524,16 +488,6 @@ def _load(name: str, storage: str) -> "Study":
 
 def _compilation(study: "Study", *, foresight: bool = False) -> AbstractContextManager[None]:
     return o.compilation(study.strategy, *(("foresight",) if foresight else ()))
-
-
-def _number(text: str) -> float:
-    from furthest.errors import ValueRefusedError
-    from furthest.numerals import number
-
-    try:
-        return number(text)
-    except ValueError:
-        raise ValueRefusedError(f"a result must be a number, not {text!r}") from None
 
 
 def _encode(data: Any) -> str:

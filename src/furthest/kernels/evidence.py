@@ -43,13 +43,21 @@ class Clock(IntEnum):
     MEMO_ROUND = 2  # round of the memorised instantaneous furthest answer
     MEMO_ANSWER = 3
     SINGULAR = 4  # 1 while V has no Cholesky factor: nothing can be proven
+    SIZE = 5  # of how many measurements the last result is the sum
+
+
+class Squares(IntEnum):
+    """Positions in Evidence.residual."""
+
+    TOTAL = 0  # residual sum of squares at the estimate
+    WITHIN = 1  # of the last result, the sum of squares around its own mean
 
 
 @by_reference
 class Evidence(NamedTuple):
     """The state of knowledge after t measurements."""
 
-    clock: Counts  # (5,) see Clock
+    clock: Counts  # (6,) see Clock
     counts: Counts  # (K,) pulls of each arm, N
     sums: Vector  # (K,) sum of the rewards of each arm
     matrix: Matrix  # (d, d) V = Σ N_a a aᵀ, plus the task's ridge
@@ -58,7 +66,7 @@ class Evidence(NamedTuple):
     values: Vector  # (Z,) ⟨μ_t, z⟩
     projected: Matrix  # (d, Z) V⁻¹z for every answer: the Gram matrix ZV⁻¹Zᵀ in factored form
     widths: Vector  # (K,) ‖a‖²_{V⁻¹}
-    residual: Vector  # (1,) residual sum of squares at the estimate
+    residual: Vector  # (2,) see Squares
     precision: Vector  # (1,) 1/σ in the unit of the rewards; estimated where σ is unknown
     memo: Vector  # (1,) statistic of the memorised answer
     norms: Vector  # (Z,) scratch
@@ -84,7 +92,7 @@ def no_evidence(task: Task) -> Evidence:
         values=np.zeros(answers),
         projected=np.zeros((d, answers)),
         widths=np.zeros(arms),
-        residual=np.zeros(1),
+        residual=np.zeros(len(Squares)),
         precision=np.full(1, float(task.noise == Noise.SUB_GAUSSIAN)),
         memo=np.zeros(1),
         norms=np.zeros(answers),
@@ -96,37 +104,35 @@ def no_evidence(task: Task) -> Evidence:
 
 
 @kernel
-def take_in(task: Task, evidence: Evidence, arm: int, reward: float, size: int = 1) -> None:
-    """Take in one measurement, or the sum of several of one arm."""
+def take_in(
+    task: Task, evidence: Evidence, arm: int, reward: float, size: int = 1, within: float = 0.0
+) -> None:
+    """Take in one measurement, or the sum of `size` of one arm with the squares `within` them."""
     clock, share = evidence.clock, float(size)
     before = clock[Clock.ROUNDS]
     clock[Clock.ROUNDS] += size
+    clock[Clock.SIZE] = size
     evidence.counts[arm] += size
     evidence.sums[arm] += reward
-    if size > 1:
-        evidence.residual[0] += _within(task, reward, share)
+    evidence.residual[Squares.WITHIN] = within
+    evidence.residual[Squares.TOTAL] += within
     if clock[Clock.READY] == 0:
         if design_arm(task, evidence) < 0:
             clock[Clock.READY] = 1
             recompute(task, evidence)
-            evidence.residual[0] += _residual_of_design(task, evidence)
+            evidence.residual[Squares.TOTAL] += _residual_of_design(task, evidence)
     else:
         surprise = reward / share - dot(task.arms[arm], evidence.estimate)
-        evidence.residual[0] += share * surprise * surprise / (1.0 + share * evidence.widths[arm])
+        evidence.residual[Squares.TOTAL] += (
+            share * surprise * surprise / (1.0 + share * evidence.widths[arm])
+        )
         _update(task, evidence, arm, surprise, share)
         if clock[Clock.ROUNDS] // REFRESH > before // REFRESH:
             recompute(task, evidence)
     if task.noise != Noise.SUB_GAUSSIAN:
         evidence.precision[0] = _estimated_precision(
-            evidence.residual[0], clock[Clock.ROUNDS] - task.arms.shape[1]
+            evidence.residual[Squares.TOTAL], clock[Clock.ROUNDS] - task.arms.shape[1]
         )
-
-
-@kernel
-def _within(task: Task, total: float, size: float) -> float:
-    """The sum of squares around their mean of so many rewards that are each one of the bounds."""
-    upper = 0.5 * (total - task.low * size)
-    return 4.0 * max(upper * (1.0 - upper / size), 0.0)
 
 
 @kernel

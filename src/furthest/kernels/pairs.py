@@ -10,7 +10,7 @@ import math
 from enum import IntEnum
 from typing import NamedTuple
 
-from furthest.kernels.evidence import Evidence
+from furthest.kernels.evidence import Clock, Evidence, Squares
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Counts, Matrix, Vector
 
@@ -88,13 +88,15 @@ def sample(state: Pairs, evidence: Evidence, answer: int) -> Sample:
 
 @kernel
 def observe_squares(state: Pairs, evidence: Evidence, arm: int, reward: float) -> None:
-    """Add the square of what the arm's own past did not predict."""
+    """Add the squares of what the arm's own past did not predict, of one reward or several."""
     if state.squares.shape[0] > 0:
-        n = float(evidence.counts[arm]) - 1.0
-        value = 0.5 * (reward - state.low)
+        size = float(evidence.clock[Clock.SIZE])
+        n = float(evidence.counts[arm]) - size
+        value = 0.5 * (reward / size - state.low)
         before = 0.5 * (evidence.sums[arm] - reward - state.low * n)
         predicted = min(max((0.5 + before) / (1.0 + n), 0.0), 1.0)
-        state.squares[arm] += (value - predicted) ** 2
+        state.squares[arm] += 0.25 * evidence.residual[Squares.WITHIN]
+        state.squares[arm] += size * (value - predicted) ** 2
 
 
 @kernel

@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from furthest.kernels.alternatives import SAME
-from furthest.kernels.evidence import Clock, Evidence
+from furthest.kernels.evidence import Clock, Evidence, Squares
 from furthest.kernels.jit import Apart, kernel
 from furthest.kernels.linalg import Counts, Matrix, Vector, combine, dot, matvec
 from furthest.kernels.normal_gamma import (
@@ -257,19 +257,22 @@ def _required(deltas: Sequence[float], budget: Budget, ellipsoids: int) -> Matri
 
 @kernel
 def observe(state: TopWrong, task: Task, evidence: Evidence, arm: int, reward: float) -> None:
-    """Take in the measurement that `evidence` has just recorded: O(d²).
+    """Take in the measurement, or several, that `evidence` has just recorded: O(d²).
 
-    g = (βt·I − ηD)ᵀV_t⁻¹a with the drift before this measurement: known before the reward is.
+    g = (βt·I − ηD)ᵀV_t⁻¹a with the drift before this measurement: known before the reward is. All
+    results of one sum have the same g, with V_t after the last of them; so their number must not
+    depend on what they are.
     """
     if evidence.clock[Clock.READY] == 0:
         return
     rounds = float(evidence.clock[Clock.ROUNDS])
-    state.residual[Residual.SUM] = evidence.residual[0]
+    state.residual[Residual.SUM] = evidence.residual[Squares.TOTAL]
     if state.registers[Register.STARTED] == 0:
         state.registers[Register.STARTED] = 1
         _fold_design(state, evidence, rounds)
         return
-    _fold(state, task.arms[arm], evidence.inverse, rounds, reward)
+    size = float(evidence.clock[Clock.SIZE])
+    _fold(state, task.arms[arm], evidence.inverse, rounds, reward, size)
 
 
 @kernel
@@ -290,24 +293,26 @@ def _fold_design(state: TopWrong, evidence: Evidence, rounds: float) -> None:
 
 
 @kernel
-def _fold(state: TopWrong, a: Vector, inverse: Matrix, rounds: float, reward: float) -> None:
-    """Fold in one later measurement."""
+def _fold(
+    state: TopWrong, a: Vector, inverse: Matrix, rounds: float, reward: float, size: float
+) -> None:
+    """Fold in one later measurement, or the sum of several."""
     lever, g = state.vectors[Scratch.DUAL], state.vectors[Scratch.BENT]
     drift, spread, weighting = state.drift, state.spread, state.weighting
     d = a.shape[0]
     matvec(inverse, a, lever)
     combine(lever, drift, g)
     beta = (rounds / weighting[Weight.INITIAL]) ** weighting[Weight.GROWTH]
-    weighting[Weight.TOTAL] += beta
+    weighting[Weight.TOTAL] += size * beta
     for i in range(d):
         g[i] = beta * rounds * lever[i] - weighting[Weight.CORRECTION] * g[i]
     for i in range(d):
-        ai, gi = a[i], g[i]
-        state.total[i] += reward * gi
+        ai, gi = size * a[i], size * g[i]
+        state.total[i] += reward * g[i]
         for j in range(d):
             drift[i, j] += ai * g[j]
             spread[i, j] += gi * g[j]
-        drift[i, i] -= beta
+        drift[i, i] -= size * beta
 
 
 @kernel

@@ -79,14 +79,23 @@ class Unseen(NamedTuple):
 
 
 def examine(
-    problem: "Problem", arms: NDArray[np.int64], values: NDArray[np.float64]
+    problem: "Problem",
+    arms: NDArray[np.int64],
+    values: NDArray[np.float64],
+    sizes: NDArray[np.int64] | None = None,
+    deviations: NDArray[np.float64] | None = None,
 ) -> list[Finding]:
-    """Everything that puts a condition of the theorem in doubt; empty if nothing does."""
+    """Everything that puts a condition of the theorem in doubt; empty if nothing does.
+
+    Each value is one result or, with `sizes`, the mean of so many, of which `deviations` are the
+    standard deviations, NaN where they are not known.
+    """
     if len(values) == 0:
         return []
-    sample = summarise(arms, values)
+    sample = summarise(arms, values, sizes, deviations)
     if problem.sigma is None:
-        impossible = _repeating(problem, arms, values)
+        one = slice(None) if sizes is None else sizes == 1
+        impossible = _repeating(problem, arms[one], values[one])
         # The other two compare with a Gaussian curve, which there is not.
         found = (
             [impossible] if impossible else [_unequal(problem, sample), _misfit(problem, sample)]
@@ -101,9 +110,8 @@ def examine(
     return [finding for finding in found if finding.log_e >= DOUBT]
 
 
-def unseen(problem: "Problem", arms: NDArray[np.int64], values: NDArray[np.float64]) -> Unseen:
+def unseen(problem: "Problem", sample: Sample) -> Unseen:
     """What the linear model is trusted with."""
-    sample = summarise(arms, values)
     sigma = sample.spread if problem.sigma is None else problem.sigma
     features = problem.task.arms[sample.seen]
     roots = np.sqrt(sample.counts)
@@ -119,7 +127,7 @@ def _noise(sigma: float, sample: Sample) -> Finding:
     squares = float(sample.within.sum()) / sigma**2
     return Finding(
         "noise level",
-        noise_log_e_value(squares, float(sample.counts.sum())),
+        noise_log_e_value(squares, float(sample.squares.sum())),
         f"the noise is larger than σ = {sigma:g} says: within the arms it is about "
         f"{sample.spread:.3g}",
         "the guarantee holds for the σ given, so start again with a larger one, or with σ unknown",

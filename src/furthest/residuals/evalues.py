@@ -44,12 +44,13 @@ class Sample(NamedTuple):
     seen: NDArray[np.int64]  # the arms' numbers
     counts: Vector
     means: Vector
-    within: Vector  # sums of squares around the arms' own means
+    within: Vector  # sums of squares around the arms' own means …
+    squares: Vector  # … and of how many squares: of a mean told without its deviation there is one
 
     @property
     def freedom(self) -> float:
-        """Results beyond the first of each arm."""
-        return float(self.counts.sum()) - len(self.counts)
+        """Squares beyond the first of each arm."""
+        return float(self.squares.sum()) - len(self.squares)
 
     @property
     def spread(self) -> float:
@@ -57,13 +58,22 @@ class Sample(NamedTuple):
         return math.sqrt(self.within.sum() / self.freedom) if self.freedom else math.nan
 
 
-def summarise(arms: NDArray[np.int64], values: Vector) -> Sample:
-    """The sample in numbers."""
+def summarise(
+    arms: NDArray[np.int64],
+    values: Vector,
+    sizes: NDArray[np.int64] | None = None,
+    deviations: Vector | None = None,
+) -> Sample:
+    """The sample in numbers; each value the mean of several, with `sizes`."""
+    if sizes is None or deviations is None:
+        sizes, deviations = np.ones(len(arms), np.int64), np.full(len(arms), np.nan)
     seen, own = np.unique(arms, return_inverse=True)
-    counts = np.bincount(own).astype(float)
-    means = np.bincount(own, values) / counts
-    squares = np.asarray(np.bincount(own, (values - means[own]) ** 2), float)
-    return Sample(seen, counts, means, squares)
+    counts = np.bincount(own, sizes).astype(float)
+    means = np.bincount(own, sizes * values) / counts
+    told = (sizes - 1) * np.nan_to_num(deviations) ** 2
+    within = np.bincount(own, sizes * (values - means[own]) ** 2 + told)
+    squares = np.bincount(own, np.where(np.isnan(deviations), 1, sizes))
+    return Sample(seen, counts, means, np.asarray(within, float), squares.astype(float))
 
 
 def hidden_deviation(features: Matrix, sample: Sample, sigma: float) -> float:

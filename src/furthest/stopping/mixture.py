@@ -14,7 +14,7 @@ import numpy as np
 
 from furthest.kernels import normal_gamma
 from furthest.kernels.alternatives import SAME, contrast_norms, margin
-from furthest.kernels.evidence import Clock, Evidence
+from furthest.kernels.evidence import Clock, Evidence, Squares
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Matrix, Vector
 from furthest.kernels.normal_gamma import (
@@ -94,7 +94,7 @@ def largest_e_value(test: Mixture, evidence: Evidence, glr: float) -> float:
     if test.shapes.shape[1] == 0:
         return 0.5 * glr
     rounds = float(evidence.clock[Clock.ROUNDS])
-    share = glr / (evidence.residual[0] + glr) if glr < math.inf else 1.0
+    share = glr / (evidence.residual[Squares.TOTAL] + glr) if glr < math.inf else 1.0
     best = -math.inf
     for i in range(test.shapes.shape[1]):
         found = normal_gamma.log_e_value(share, rounds, test.shapes[Prior.PARAMETER, i])
@@ -153,7 +153,7 @@ def log_average(
     For unknown σ over scales and shapes, of exp(φ(s) − ½logdet_j).
     """
     scales, shapes = test.kappas.shape[0], test.shapes.shape[1]
-    rounds, residual = float(evidence.clock[Clock.ROUNDS]), evidence.residual[0]
+    rounds, residual = float(evidence.clock[Clock.ROUNDS]), evidence.residual[Squares.TOTAL]
     top, total = -math.inf, 0.0
     for j in range(scales):
         if test.logdets[j] == math.inf:

@@ -186,6 +186,7 @@ PAIRS = StoppingTest(
     start=start,
     judge=judge,
     observe=observe,
+    takes_sums=True,
     score=score,
     excludes=excludes,
     guarantee=Guarantee(

@@ -100,6 +100,8 @@ class StoppingTest:
             `start` gets it as `smoothness`.
         check: Refuses bad options, before there is a task.
         compiled: Whether judge, observe and width are kernels.
+        takes_sums: Whether `observe` also takes in the sum of several measurements of one arm, as
+            many as `evidence.clock[Clock.SIZE]` says. Without `observe` that needs no care.
     """
 
     name: str
@@ -119,3 +121,4 @@ class StoppingTest:
     needs_bound: bool = False
     check: Callable[..., Any] | None = None
     compiled: bool = True
+    takes_sums: bool = False

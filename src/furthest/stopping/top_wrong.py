@@ -200,6 +200,7 @@ KNOWN = StoppingTest(
     start=start,
     judge=judge,
     observe=observe,
+    takes_sums=True,
     score=score,
     excludes=excludes,
     guarantee=PROVEN,

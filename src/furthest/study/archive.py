@@ -21,7 +21,7 @@ def to_csv(study: Study) -> str:
     """The results as a table."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(["id", "arm", "name", "value", "at", "asked", "size"])
+    table.writerow(["id", "arm", "name", "value", "at", "asked", "size", "sd"])
     table.writerows(study.history())
     return out.getvalue()
 

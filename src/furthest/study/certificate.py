@@ -75,7 +75,8 @@ def status(name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate
     known = fold.ready
     mark = score(fold, fold.answer) if known else None
     answer_name = settings.problem.answer_names[fold.answer] if known else None
-    arms, _, sizes = columns(ledger.measured)
+    measured = columns(ledger.measured)
+    pulls = np.bincount(measured.arms, measured.sizes, len(fold.task.arms))
     base = base_of(ledger)
     return Status(
         name=name,
@@ -89,9 +90,7 @@ def status(name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate
         surplus=ledger.outcomes - proof.measurements if proof else 0,
         pending=len(ledger.pending(now)),
         failed=proof.failed if proof else len(failures(base)),
-        pulls=proof.pulls
-        if proof
-        else tuple(np.bincount(arms, sizes, len(fold.task.arms)).astype(int).tolist()),
+        pulls=proof.pulls if proof else tuple(pulls.astype(int).tolist()),
         guarantee=proof.guarantee if proof else NONE_YET,
         promise=guarantee(settings, answer_name if proof else None),
         standing=proof.standing if proof else None,
@@ -221,7 +220,7 @@ def verify(
     if ledger.settings.name not in ("", name):
         raise VerificationError(f"the log is that of {ledger.settings.name!r}, not of {name!r}")
     fold = fold_of(ledger)
-    fold.take(*columns(ledger.counting))
+    fold.take(columns(ledger.counting))
     if ledger.stopped is not None:
         _check_outcome(ledger, fold)
     proof = certificate(name, ledger, fold, events) if fold.stopped else None
@@ -242,7 +241,7 @@ def verify(
 def slacks(ledger: Ledger) -> dict[str, Slack]:
     """How much the figures may differ that were computed from this log on another processor."""
     problem, results = ledger.settings.problem, columns(ledger.counting)
-    share = max(ROUNDING, ROUNDING_PER_SIZE * size_over_noise(problem, *results[:2]))
+    share = max(ROUNDING, ROUNDING_PER_SIZE * size_over_noise(problem, results))
     figure = Slack(share)
     unit = np.abs(results.values).max(initial=0.0) if problem.sigma is None else problem.sigma
     return {"statistic": figure, "threshold": figure, "estimate": Slack(share, share * unit)}
@@ -251,7 +250,7 @@ def slacks(ledger: Ledger) -> dict[str, Slack]:
 def _check_outcome(ledger: Ledger, fold: Fold) -> None:
     """Whether the study could stop where its log says so."""
     again = Fold(ledger.settings)
-    again.take(*columns(ledger.counting[: fold.stopped_at or None]))
+    again.take(columns(ledger.counting[: fold.stopped_at or None]))
     if again.stopped_at == fold.stopped_at and again.answer == fold.answer:
         return
     mark = score(fold, fold.answer) if fold.stopped and not fold.blocked else None

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from furthest.codes import Noise
 from furthest.display import count
@@ -18,13 +17,10 @@ from furthest.problem import Problem
 from furthest.residuals import REFUTED as REFUTING_EVIDENCE
 from furthest.residuals import Finding, examine, rounding, unseen
 from furthest.residuals.evalues import summarise
-from furthest.study.events import ADDED, AS_ASKED, Event, columns, moment_of
+from furthest.study.events import ADDED, AS_ASKED, Columns, Event, columns, note_of
 from furthest.study.fold import Fold
 from furthest.study.ledger import Ledger
 from furthest.study.records import NOT_PROVEN, PROVEN, PROVEN_IF, Condition
-
-Arms = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 HOLDS = "holds"
 ASSUMED = "assumed"
@@ -59,13 +55,14 @@ def failures(base: Base) -> list[Event]:
 def conditions(base: Base) -> tuple[Condition, ...]:
     """All of them."""
     problem = base.ledger.settings.problem
-    arms, values, _ = columns(base.counted)
-    found = {each.condition: each for each in examine(problem, arms, values)}
+    results = columns(base.counted)
+    found = {each.condition: each for each in examine(problem, *results)}
     return (
-        _linear(problem, found.get("linear"), arms, values),
+        _linear(problem, found.get("linear"), results),
         *_constant_means(problem),
-        *_noise(problem, found, arms, values),
-        _digits(problem, arms, values),
+        *_noise(problem, found, results),
+        *_means(problem, results),
+        _digits(problem, results),
         *_sign(problem),
         *_bound(base, found.get("bound")),
         Condition(
@@ -101,14 +98,14 @@ def _judged(name: str, needs: str, finding: Finding | None, otherwise: str) -> C
     return Condition(name, needs, standing, f"{finding.words}; {finding.advice}")
 
 
-def _linear(problem: Problem, finding: Finding | None, arms: Arms, values: Values) -> Condition:
+def _linear(problem: Problem, finding: Finding | None, results: Columns) -> Condition:
     name, needs = "linear", "values are linear in the features"
     if problem.task.arms.shape[1] == len(problem.arms):
         same = "".join(f"; for all arms {each}" for each in problem.dropped)
         return Condition(name, needs, HOLDS, f"each arm has a value of its own{same}")
-    if finding is not None or not len(arms):
+    if finding is not None or not len(results.arms):
         return _judged(name, needs, finding, "nothing is measured yet")
-    blind = unseen(problem, arms, values)
+    blind = unseen(problem, summarise(*results))
     trust = ["the measurements do not contradict it"]
     if math.isfinite(blind.deviation):
         trust.append(
@@ -131,9 +128,7 @@ def _constant_means(problem: Problem) -> list[Condition]:
     return [Condition("constant means", needs, ASSUMED, "only who measures can know")]
 
 
-def _noise(
-    problem: Problem, found: dict[str, Finding], arms: Arms, values: Values
-) -> list[Condition]:
+def _noise(problem: Problem, found: dict[str, Finding], results: Columns) -> list[Condition]:
     fine = "the measurements do not contradict it"
     if problem.bounds is not None:
         low, high = problem.bounds
@@ -145,7 +140,10 @@ def _noise(
         needs = f"the noise is sub-Gaussian with σ = {problem.sigma:g}"
         return [_judged("noise", needs, found.get("noise level"), fine)]
     gaussian = _judged("Gaussian", "the noise is Gaussian", found.get("Gaussian"), fine)
-    grid = rounding(problem, arms, values) if gaussian.standing == ASSUMED else None
+    one = results.sizes == 1
+    grid = None
+    if gaussian.standing == ASSUMED:
+        grid = rounding(problem, results.arms[one], results.values[one])
     if grid is not None:
         gaussian = Condition(
             "Gaussian",
@@ -158,10 +156,33 @@ def _noise(
     return [gaussian, _judged("equal noise", equal, found.get("equal noise"), fine)]
 
 
-def _digits(problem: Problem, arms: Arms, values: Values) -> Condition:
+def _means(problem: Problem, results: Columns) -> list[Condition]:
+    """Of results that were told as the mean of several."""
+    several = int((results.sizes > 1).sum())
+    if not several:
+        return []
+    needs = "each mean is of all results that were measured for it"
+    if problem.noise_code < Noise.BOUNDED:
+        needs += ", and how many these were did not depend on what they were"
+    found = [Condition("means", needs, ASSUMED, "only who measures can know")]
+    if problem.sigma is None:
+        found.append(
+            Condition(
+                "Gaussian means",
+                "the results behind each mean are Gaussian, and their deviation is not rounded",
+                IN_DOUBT,
+                f"{several:,} of {len(results.sizes):,} results are the mean of several, which "
+                "does not show what the noise of one is like: if it is not Gaussian, the "
+                "guarantee is void",
+            )
+        )
+    return found
+
+
+def _digits(problem: Problem, results: Columns) -> Condition:
     """Whether double precision can carry the values and their noise at once."""
     name, needs = "arithmetic", "16 digits are enough for the values and their noise"
-    ratio = size_over_noise(problem, arms, values)
+    ratio = size_over_noise(problem, results)
     if ratio <= LARGEST_RATIO:
         return Condition(name, needs, HOLDS, "values were refused that would be too large")
     return Condition(
@@ -173,9 +194,9 @@ def _digits(problem: Problem, arms: Arms, values: Values) -> Condition:
     )
 
 
-def size_over_noise(problem: Problem, arms: Arms, values: Values) -> float:
+def size_over_noise(problem: Problem, results: Columns) -> float:
     """How many times as large as their noise the values are that are computed with."""
-    scale = problem.sigma or summarise(arms, values).spread
+    scale, values = problem.sigma or summarise(*results).spread, results.values
     if not scale > 0:
         return 0.0  # nothing tells how large the noise is
     size = float(np.abs(values).max(initial=0.0))
@@ -258,7 +279,7 @@ def _added(base: Base) -> Condition:
         heirs = f"; it continues the study {origin}" if origin else ""
         return Condition(name, needs, HOLDS, f"all results were asked for{heirs}")
     created = base.ledger.created.at
-    moments = [moment_of(event) for event in added]
+    moments = [note_of(event).moment for event in added]
     old = sum(bool(moment) and float(moment) < created for moment in moments)
     undated = sum(not moment for moment in moments)
     ages = [f"{old:,} older than the study"] if old else []

@@ -67,7 +67,7 @@ def _row(study: Study) -> Document:
         problem.notion,
         study.delta,
         len(problem.arms),
-        len(study.history()),
+        sum(each.size for each in study.history()),
         len(study.pending()),
         None,
     )

@@ -13,12 +13,13 @@
 | sealed  | data: digest of all before             | from here on an older log is chained      |
 
 Each event is chained to the one before it (`furthest.study.chain`). "How often" and "of how many"
-are a number, nothing for once: the value is then the mean of so many yes/no outcomes.
+are a `Note`; nothing for once. The value of several results is their mean.
 """
 
 import json
 import math
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ from furthest.errors import (
     nearest_name,
 )
 from furthest.problem import Problem
-from furthest.strategy import Strategy, check_level
+from furthest.strategy import Strategy, check_level, is_place
 
 # What a log means. A newer number is refused; older ones stay readable. Version 1 had no order of
 # its own, but that in which results were told, and no event at the end; 1 and 2 had no chain; up to
@@ -124,21 +125,71 @@ def usable_strategy() -> Iterator[None]:
         raise VerificationError(f"the strategy of the log cannot be used: {error}") from error
 
 
+class Note(NamedTuple):
+    """What the log keeps of a result beside its value: `1000`, `20 sd=0.31`, `12 1763480000.5`."""
+
+    size: int = 1  # of how many results the value is the mean
+    sd: float | None = None  # their standard deviation, if somebody said so
+    moment: str = ""  # when it was measured, in seconds since 1970, if somebody said so
+
+    @property
+    def text(self) -> str:
+        """As the log keeps it: nothing for one result of which nothing is known."""
+        words = ("" if self.size == 1 else str(self.size), self.moment)
+        deviation = "" if self.sd is None else f"sd={self.sd!r}"
+        return " ".join(filter(None, (words[0], deviation, words[1])))
+
+
+def note_of(event: Event) -> Note:
+    """What an asked, told or added event says beside arm and value.
+
+    Raises:
+        ValueError: The text is none that `Note` makes.
+    """
+    if not event.data:
+        return Note()
+    words = deque(event.data.split(" "))
+    size = int(words.popleft()) if words[0].isdecimal() else 1
+    sd = float(words.popleft()[3:]) if words and words[0].startswith("sd=") else None
+    note = Note(size, sd, " ".join(words))
+    if note.text != event.data:
+        raise ValueError(event.data)
+    return note
+
+
+def size_of(event: Event) -> int:
+    """How many results were asked for, or are in this one."""
+    return note_of(event).size
+
+
 class Columns(NamedTuple):
     """Told and added events, one array for each field."""
 
     arms: NDArray[np.int64]
     values: NDArray[np.float64]
-    sizes: NDArray[np.int64]  # of how many outcomes each value is the mean
+    sizes: NDArray[np.int64]  # of how many results each value is the mean
+    deviations: NDArray[np.float64]  # standard deviation of these; NaN where nobody said
+
+    def part(self, first: int, last: int | None = None) -> "Columns":
+        """Some of them, in a row."""
+        rows = slice(first, last)
+        return Columns(self.arms[rows], self.values[rows], self.sizes[rows], self.deviations[rows])
 
 
 def columns(results: Sequence[Event]) -> Columns:
-    """Arms, values and sizes of told and added events."""
+    """Arms, values, sizes and deviations of told and added events."""
+    notes = [note_of(event) for event in results]
     return Columns(
         np.array([event.arm for event in results], np.int64),
         np.array([event.value for event in results], float),
-        np.array([size_of(event) for event in results], np.int64),
+        np.array([note.size for note in notes], np.int64),
+        np.array([note.sd for note in notes], float),
     )
+
+
+def single(arms: NDArray[np.int64], values: NDArray[np.float64]) -> Columns:
+    """Results one by one."""
+    return Columns(arms, values, np.ones(len(arms), np.int64), np.full(len(arms), np.nan))
 
 
 class Due(NamedTuple):
@@ -146,18 +197,6 @@ class Due(NamedTuple):
 
     arm: int
     size: int = 1
-
-
-def size_of(event: Event) -> int:
-    """How many outcomes were asked for, or are in a result."""
-    first = event.data.partition(" ")[0]
-    return int(first) if first.isdecimal() else 1
-
-
-def moment_of(event: Event) -> str:
-    """When an added result was measured; an empty text if nobody said so."""
-    first, _, rest = event.data.partition(" ")
-    return rest if first.isdecimal() else event.data
 
 
 @dataclass(frozen=True)
@@ -200,6 +239,16 @@ class Settings:
             if self.version < RENAMED and words["threshold"] == "paper":
                 words["threshold"] = "paper-0.4"
             return Strategy(**words)
+
+    @cached_property
+    def takes_sums(self) -> bool:
+        """Whether several results may be told at once: every test of this package allows it."""
+        chosen = self.chosen
+        word = chosen.stopping if isinstance(chosen, Strategy) else chosen["stopping"]
+        if word is None or (isinstance(word, str) and not is_place(word)):
+            return True
+        test = self.strategy.test
+        return test.observe is None or test.takes_sums
 
     def encode(self) -> str:
         """As the text of the created event."""

@@ -16,18 +16,17 @@ from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import NDArray
 
 from furthest.codes import Noise
-from furthest.engine import Run, told
+from furthest.engine import Run, Source, told
 from furthest.kernels.evidence import Clock
 from furthest.preparation import prepare
 from furthest.residuals import Repeats
 from furthest.stopping.nomination import Progress
-from furthest.study.events import Columns, Due, Settings
+from furthest.study.events import Columns, Due, Settings, single
 
 Arms = NDArray[np.int64]
 Rewards = NDArray[np.float64]
-Sizes = NDArray[np.int64]
 
-NONE = Columns(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
+NONE = single(np.zeros(0, np.int64), np.zeros(0))
 
 # A batch is suggested in at most so many steps.
 MOST_STEPS = 1000
@@ -46,6 +45,7 @@ class Result(NamedTuple):
     arm: int
     value: float
     size: int
+    deviation: float
 
 
 class Outcome(NamedTuple):
@@ -75,7 +75,7 @@ class Fold:
         # The stream that run 0 of a simulation with this seed has for itself.
         self._rng = Generator(PCG64(SeedSequence(settings.seed, spawn_key=(0, 1))))
         # Compile, or load from disk, at once: later somebody may wait for the study's lock.
-        self._take(self.state, [], [], [])
+        self._take(self.state, told(NONE.arms, NONE.values))
         self._design: dict[int, Result] = {}  # the first of each arm of the initial design
         self._waiting: list[Result] = []
         self._first: list[int] = []  # the design's results, by when they counted, then the others
@@ -123,33 +123,32 @@ class Fold:
         """Arms of the initial design that have no result."""
         return [arm for arm in self.task.initial.tolist() if arm not in self._design]
 
-    def take(self, arms: Arms, values: Rewards, sizes: Sizes | None = None) -> None:
-        """Take in the next results, in the order in which they count; one outcome each, or more."""
-        if sizes is None:
-            sizes = np.ones(len(arms), np.int64)
+    def take(self, results: Columns) -> None:
+        """Take in the next results, in the order in which they count."""
         first = 0
-        while not self.ready and first < len(arms):
-            self._take_design(int(arms[first]), float(values[first]), int(sizes[first]))
+        while not self.ready and first < len(results.arms):
+            self._take_design(Result(self.told, *(column[first].item() for column in results)))
             first += 1
-        if first < len(arms) and not self.stopped:
-            taken = self._take_in(arms[first:], values[first:], sizes[first:])
+        rest = results.part(first)
+        if len(rest.arms) and not self.stopped:
+            taken = self._take_in(rest)
             if self._ended:
                 self.stopped_at = self.told + taken
-        self.told += len(arms) - first
+        self.told += len(rest.arms)
 
-    def _take_design(self, arm: int, value: float, size: int) -> None:
-        result = Result(self.told, arm, value, size)
-        if arm in self._design or arm not in self.task.initial:
+    def _take_design(self, result: Result) -> None:
+        if result.arm in self._design or result.arm not in self.task.initial:
             self._waiting.append(result)
         else:
-            self._design[arm] = result
+            self._design[result.arm] = result
         self.told += 1
         if self.ready:
             first = [self._design[own] for own in self.task.initial.tolist()]
-            numbers, arms, values, sizes = zip(*first, *self._waiting, strict=True)
+            numbers, *fields = zip(*first, *self._waiting, strict=True)
             self._first = list(numbers)
-            self.shift = self._constant_part(np.array(values))
-            self._take_in(np.array(arms, np.int64), np.array(values), np.array(sizes, np.int64))
+            results = Columns(*map(np.array, fields))
+            self.shift = self._constant_part(results.values)
+            self._take_in(results)
             if self._ended:
                 self.stopped_at = self.told
 
@@ -162,46 +161,54 @@ class Fold:
         large = np.abs(values).max() > LARGE * scale
         return float(values[0]) if large and self.problem.offset is not None else 0.0
 
-    def _take_in(self, arms: Arms, values: Rewards, sizes: Sizes) -> int:
+    def _take_in(self, results: Columns) -> int:
         """Take in results until the study stops; returns how many."""
-        rewards = self._sums(values, sizes)
         until = self.outcome.measurements if self.outcome else ENDLESS
         taken = 0
-        for blocked, count in self._stretches(arms, values):
+        for blocked, count in self._stretches(results):
             self.blocked = blocked
-            stretch = slice(taken, taken + count)
+            stretch = told(*self._in_units(results.part(taken, taken + count)))
             proving = not (blocked or self.outcome)
-            taken += self._take(
-                *(self.state, arms[stretch], rewards[stretch], sizes[stretch]),
-                until=until,
-                proving=proving,
-            )
+            taken += self._take(self.state, stretch, until=until, proving=proving)
             if self._ended:
                 break
         self._taken += taken
         return taken
 
-    def _sums(self, values: Rewards, sizes: Sizes) -> Rewards:
-        """The sums of so many outcomes with these means, in the task's unit; of counts exactly."""
-        rewards = (values - self.shift) / self.problem.unit
-        several = sizes > 1
-        if several.any():
-            low = self.task.low
-            upper = np.rint((rewards[several] - low) / 2.0 * sizes[several])
-            rewards[several] = low * sizes[several] + 2.0 * upper
-        return rewards
+    def _in_units(self, results: Columns) -> tuple[Arms, Rewards, Arms, Rewards]:
+        """For `told`: the sums of results and the squares within them, in the task's unit.
 
-    def _stretches(self, arms: Arms, values: Rewards) -> Iterator[tuple[bool, int]]:
+        Sums of yes/no outcomes are exact. Where rewards are bounded and nobody told their
+        deviation, it is taken to be the largest that there can be.
+        """
+        sizes, unit = results.sizes, self.problem.unit
+        rewards = sizes * ((results.values - self.shift) / unit)
+        within = np.nan_to_num((sizes - 1) * (results.deviations / unit) ** 2)
+        several = sizes > 1
+        if several.any() and self.problem.bounds is not None:
+            low = (self.problem.bounds[0] - self.shift) / unit
+            upper = 0.5 * (rewards - low * sizes)
+            if self.problem.noise == "bernoulli":
+                upper = np.rint(upper)
+                rewards = np.where(several, low * sizes + 2.0 * upper, rewards)
+            widest = 4.0 * np.maximum(upper * (1.0 - upper / sizes), 0.0)
+            within = np.where(several & np.isnan(results.deviations), widest, within)
+        return results.arms, rewards, sizes, within
+
+    def _stretches(self, results: Columns) -> Iterator[tuple[bool, int]]:
         """Whether nothing may be proven, and for how many results in a row."""
         if self.task.noise != Noise.GAUSSIAN:
-            yield False, len(arms)
+            yield False, len(results.arms)
             return
+        looked_at = zip(
+            results.arms.tolist(), results.values.tolist(), results.sizes.tolist(), strict=True
+        )
         blocked = [
-            self._repeats.take(arm, value)
-            for arm, value in zip(arms.tolist(), values.tolist(), strict=True)
+            self._repeats.take(arm, value) if size == 1 else self._repeats.discrete
+            for arm, value, size in looked_at
         ]
-        for flag, stretch in groupby(blocked):
-            yield flag, len(list(stretch))
+        for same, stretch in groupby(blocked):
+            yield same, len(list(stretch))
 
     @property
     def _ended(self) -> bool:
@@ -210,19 +217,9 @@ class Fold:
         return int(self.state.evidence.clock[Clock.ROUNDS]) == self.outcome.measurements
 
     def _take(
-        self,
-        state: Run,
-        arms: Any,
-        rewards: Any,
-        sizes: Any,
-        *,
-        until: int = ENDLESS,
-        proving: bool = True,
+        self, state: Run, source: Source, *, until: int = ENDLESS, proving: bool = True
     ) -> int:
         """Take in results that were told or, without proving anything, imagined."""
-        source = told(
-            np.asarray(arms, np.int64), np.asarray(rewards, float), np.asarray(sizes, np.int64)
-        )
         return self.advance(self.task, state, source, self._rng, self._rng, until, proving)
 
     def suggest(self, pending: list[Due], count: int, waiting: Columns = NONE) -> list[Due]:
@@ -248,7 +245,7 @@ class Fold:
     def _suggest(self, pending: list[Due], sizes: list[int], waiting: Columns) -> list[Due]:
         """One arm for each size, to be measured so often."""
         if not self.ready:
-            known = [Due(arm, size) for arm, _, size in zip(*waiting, strict=True)]
+            known = list(map(Due, waiting.arms.tolist(), waiting.sizes.tolist()))
             return self._suggest_design([*known, *pending], sizes)
         suggested: list[Due] = []
         queue = pending
@@ -256,12 +253,12 @@ class Fold:
             suggested = queue = [Due(_next_arm(self.state), sizes[0])]
         if len(suggested) < len(sizes):
             state = copied(self.state)
-            sums = self._sums(waiting.values, waiting.sizes)
-            self._take(state, waiting.arms, sums, waiting.sizes, proving=False)
+            self._take(state, told(*self._in_units(waiting)), proving=False)
             means = self.task.arms @ state.evidence.estimate
         while len(suggested) < len(sizes):
             arms, often = np.array(queue, np.int64).reshape(-1, 2).T
-            self._take(state, arms, means[arms] * often, often, proving=False)
+            imagined = told(arms, means[arms] * often, often, np.zeros(len(arms)))
+            self._take(state, imagined, proving=False)
             queue = [Due(_next_arm(state), sizes[len(suggested)])]
             suggested = [*suggested, *queue]
         return suggested

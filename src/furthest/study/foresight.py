@@ -20,7 +20,7 @@ from furthest.codes import Noise
 from furthest.coordinates import constant_direction
 from furthest.engine import Run, simulated
 from furthest.errors import InputError, ParameterError
-from furthest.kernels.evidence import Clock, Evidence
+from furthest.kernels.evidence import Clock, Evidence, Squares
 from furthest.study.events import Settings
 from furthest.study.fold import Fold, copied
 from furthest.study.records import Foresight
@@ -87,7 +87,7 @@ class Posterior:
         self._offset = flat.T @ (flat @ evidence.estimate)
         estimate = evidence.estimate - self._offset
         matrix, pull = evidence.matrix, evidence.matrix @ estimate
-        residual = float(evidence.residual[0])
+        residual = float(evidence.residual[Squares.TOTAL])
         self._cases, scores = [], []
         for spread in SPREADS:
             factor = np.linalg.cholesky(matrix + shrunk * (d / spread**2))
@@ -157,7 +157,7 @@ def _deviation(fold: Fold) -> float | None:
         return 1.0
     evidence = fold.state.evidence
     freedom = int(evidence.clock[Clock.ROUNDS]) - fold.task.arms.shape[1]
-    residual = float(evidence.residual[0])
+    residual = float(evidence.residual[Squares.TOTAL])
     return math.sqrt(residual / freedom) if freedom > 0 and residual > 0 else None
 
 

@@ -11,11 +11,12 @@ be one, counts when it is told, and the certificate says so. What nobody asked f
 import operator
 from collections import deque
 from collections.abc import Iterable, Sequence
-from math import isfinite
-from typing import Any
+from math import isfinite, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from furthest.display import count
 from furthest.errors import (
     ContradictionError,
     StudyError,
@@ -36,14 +37,16 @@ from furthest.study.events import (
     TOLD,
     UNREADABLE,
     Event,
+    Note,
     Settings,
     is_event,
-    moment_of,
+    note_of,
     size_of,
 )
 from furthest.study.records import Measurement
 
 RESULTS = (TOLD, ADDED)
+RESULT_FIELDS = ("value", "successes", "mean", "n", "sd", "sem")
 BERNOULLI = "bernoulli"
 
 # A trial is given up after its lease; or when more results wait for it than so many times the most
@@ -59,11 +62,37 @@ LARGEST_OFFSET = 1e13
 # Beyond this, whatever σ is, sums of squares would overflow.
 LARGEST_OF_ALL = 1e100
 
-# Of outcomes in one result; more have no exact mean in double precision.
-MOST_OUTCOMES = 2**50
+# In one result: the mean of so many yes/no outcomes still tells exactly how many were yes.
+MOST_OUTCOMES = 2**30
+
+# How far a mean of yes/no outcomes may be from the nearest that is possible, as a share.
+ROUNDED = 1e-9
 
 # From this version of a log on the limits above apply.
 LIMITED = 2
+
+
+class Result(NamedTuple):
+    """What was measured: one value, or the mean of several."""
+
+    value: float
+    size: int = 1
+    sd: float | None = None
+
+    def __str__(self) -> str:
+        if self.size == 1:
+            return repr(self.value)
+        spread = "" if self.sd is None else f", sd {self.sd!r}"
+        return f"a mean of {self.value!r} over {self.size:,}{spread}"
+
+    @classmethod
+    def of(cls, event: Event) -> "Result":
+        """What a told or added event says."""
+        return cls(event.value or 0.0, *note_of(event)[:2])
+
+    def note(self, moment: str = "") -> str:
+        """What the log keeps beside the value."""
+        return Note(self.size, self.sd, moment).text
 
 
 class Ledger:
@@ -214,42 +243,122 @@ class Ledger:
         return kind in (ASKED, ADDED) and not known
 
     def _is_result(self, event: Event) -> bool:
-        """Whether a result is one outcome, or so many yes/no outcomes as can have this mean."""
-        (low, high), value, size = self._limits, event.value, size_of(event)
+        """Whether a result, or the mean of several, could have been told."""
+        (low, high), value = self._limits, event.value
         if value is None or not low <= value <= high:
             return False
-        if event.kind == ADDED and not _is_moment(moment_of(event)):
+        if not event.data and self.settings.problem.noise != BERNOULLI:
+            return True  # nearly all are of this kind, and there may be a million
+        try:
+            note = note_of(event)
+            result = Result(value, note.size, note.sd)
+            self._check(result)
+        except (ValueError, ValueRefusedError):
             return False
-        if size == 1:
-            return event.data != "1" and not event.data.startswith("1 ")
-        yes = round((value - low) / (high - low) * size)
-        return (
-            self.settings.problem.noise == BERNOULLI
-            and 1 < size <= MOST_OUTCOMES
-            and value == self._mean(yes, size)
-        )
+        return self._exact(result) == result and _is_moment(note.moment, event.kind)
+
+    def result(
+        self,
+        value: Any = None,
+        *,
+        successes: Any = None,
+        mean: Any = None,
+        n: Any = None,
+        sd: Any = None,
+        sem: Any = None,
+    ) -> Result:
+        """A result, or the mean of several, checked."""
+        forms = [each is not None for each in (value, successes, mean)]
+        spreads = [each is not None for each in (sd, sem)]
+        if not any((*forms, *spreads)) and n is None:
+            return Result(_number(value))  # which it is not
+        if sum(forms) != 1 or forms[0] == (n is not None) or sum(spreads) > forms[2]:
+            raise ValueRefusedError(
+                "give one value, or successes and n, or mean and n, and sd or sem if known"
+            )
+        size = 1 if n is None else _whole(n, "n")
+        if successes is not None:
+            found = self._counted(_whole(successes, "successes"), size)
+        else:
+            spread = None
+            if any(spreads):
+                spread = _number(sd) if sem is None else _number(sem) * sqrt(max(size, 0))
+            found = Result(_number(mean if value is None else value), size, spread)
+        self._check(found)
+        return self._exact(found)
+
+    def _counted(self, yes: int, size: int) -> Result:
+        """So many yes/no outcomes, of which so many are the upper bound."""
+        if self.settings.problem.noise != BERNOULLI:
+            raise ValueRefusedError(
+                "successes are for yes/no outcomes alone: create the study of a problem with "
+                "noise='bernoulli', or tell the mean"
+            )
+        if not 0 <= yes <= size or size < 1:
+            raise ValueRefusedError(f"there cannot be {yes:,} successes in {size:,} outcomes")
+        return Result(self._mean(yes, size), size)
 
     def _mean(self, yes: int, size: int) -> float:
         """Of so many outcomes, of which so many are the upper bound."""
         low, high = self._limits
         return low + (high - low) * (yes / size)
 
-    def counted(self, successes: Any, n: Any) -> tuple[float, int]:
-        """The mean and the number of yes/no outcomes, checked."""
+    def _exact(self, result: Result) -> Result:
+        """The same with the mean that so many yes/no outcomes can have, and nothing else."""
         if self.settings.problem.noise != BERNOULLI:
+            return result
+        (low, high), size = self._limits, result.size
+        return Result(self._mean(round((result.value - low) / (high - low) * size), size), size)
+
+    def _check(self, result: Result) -> None:
+        """Refuse what cannot be, and what the stopping test cannot make use of."""
+        value, size, sd = result
+        self._check_limits(value)
+        if not 1 <= size <= MOST_OUTCOMES:
+            raise ValueRefusedError(f"n must be within 1 … {MOST_OUTCOMES:,}, not {size:,}")
+        if sd is not None and not (0 <= sd <= LARGEST_OF_ALL and size > 1):
+            raise ValueRefusedError(f"{count(size, 'result')} cannot have the deviation {sd:g}")
+        problem = self.settings.problem
+        if problem.bounds is not None:
+            self._check_bounded(result, *problem.bounds)
+        if size > 1 and problem.sigma is None and not sd:
             raise ValueRefusedError(
-                "counts are for yes/no outcomes alone: create the study of a problem with "
-                "noise='bernoulli', or tell every result"
+                "σ is unknown, so the mean of several results needs their standard deviation, "
+                "which is not 0: tell it as sd or sem, or tell every result"
             )
-        try:
-            yes, size = operator.index(successes), operator.index(n)
-        except TypeError:
+        if size > 1 and not self.settings.takes_sums:
             raise ValueRefusedError(
-                f"successes and n must be whole numbers, not {successes!r} of {n!r}"
-            ) from None
-        if not (0 <= yes <= size and 1 <= size <= MOST_OUTCOMES):
-            raise ValueRefusedError(f"there cannot be {yes:,} successes in {size:,} outcomes")
-        return self._mean(yes, size), size
+                f"the stopping test {self.settings.strategy.test.name} takes in results one by "
+                "one: tell every result"
+            )
+
+    def _check_limits(self, value: float) -> None:
+        low, high = self._limits
+        if low <= value <= high:
+            return
+        if self.settings.problem.bounds is not None:
+            raise ValueRefusedError(
+                f"a result of {value:g} is outside the bounds [{low:g}, {high:g}], on which "
+                "the guarantee rests"
+            )
+        raise ValueRefusedError(
+            f"a result of {value:g} is too large for numbers of 16 digits to tell what is "
+            "noise in it: measure in another unit, or take away what all results have in common"
+        )
+
+    def _check_bounded(self, result: Result, low: float, high: float) -> None:
+        """Whether results within the bounds can have this mean and deviation."""
+        value, size, sd = result
+        away = abs(self._exact(result).value - value)
+        if away > ROUNDED * (high - low):
+            what = "a result" if size == 1 else f"each of {size:,} results"
+            raise ValueRefusedError(f"{what} must be {low:g} or {high:g}, which is not {value:g}")
+        most = size * (value - low) * (high - value) * (1 + ROUNDED)
+        if sd is not None and (size - 1) * sd**2 > most:
+            raise ValueRefusedError(
+                f"{size:,} results within [{low:g}, {high:g}] with the mean {value:g} cannot have "
+                f"the standard deviation {sd:g}"
+            )
 
     @property
     def outcomes(self) -> int:
@@ -260,9 +369,9 @@ class Ledger:
         """All results in the order told."""
         names = self.settings.problem.arm_names
         return [
-            Measurement(e.trial, e.arm, names[e.arm], e.value, e.at, e.kind == TOLD, size_of(e))
+            Measurement(e.trial, arm, names[arm], value, e.at, e.kind == TOLD, *note_of(e)[:2])
             for e in self.measured
-            if e.arm is not None and e.value is not None
+            if (arm := e.arm) is not None and (value := e.value) is not None
         ]
 
     def pending(self, now: float) -> list[Event]:
@@ -290,15 +399,18 @@ class Ledger:
         ids = [*reversed(self.open), *reversed(self.results)]
         raise UnknownStudyError(f"unknown trial {trial!r}; {nearest_name(str(trial), ids)}")
 
-    def is_told_again(self, trial: str, value: float, size: int) -> bool:
-        """Whether this very result is known already; another one is refused."""
-        known = self.results.get(trial)
-        if known is not None and (known.value, size_of(known)) != (value, size):
-            before, now = _shown(known.value, size_of(known)), _shown(value, size)
+    def is_told_again(self, event: Event, fresh: Event | None = None) -> bool:
+        """Whether this very result is known already, or `fresh`; another one is refused."""
+        trial = event.trial
+        known = self.results.get(trial, fresh)
+        if known is not None and Result.of(known) != Result.of(event):
             raise ContradictionError(
-                f"trial {trial!r} was told {before} before, now {now}: one of them is "
-                "wrong; the first stays"
+                f"trial {trial!r} was told {Result.of(known)} before, now {Result.of(event)}: one "
+                "of them is wrong; the first stays"
             )
+        if known is not None and known.arm != event.arm:
+            before = self.settings.problem.arm_names[known.arm or 0]
+            raise StudyError(f"measurement {trial!r} was of arm {before!r} before")
         if trial in self.failed:
             reason = self.failed[trial].data or "no reason given"
             raise ContradictionError(
@@ -324,32 +436,6 @@ class Ledger:
     def _numbers(self) -> Sequence[int]:
         return range(len(self.settings.problem.arms))
 
-    def value(self, value: Any) -> float:
-        """A result, checked."""
-        if isinstance(value, str | bytes) or value is None:
-            raise ValueRefusedError(f"a result must be a number, not {value!r}")
-        try:
-            number = float(value) + 0.0  # no storage has to tell −0 from 0
-        except (TypeError, ValueError):
-            raise ValueRefusedError(f"a result must be a number, not {value!r}") from None
-        if not isfinite(number):
-            raise ValueRefusedError(f"a result must be finite, not {number}")
-        low, high = self._limits
-        if not low <= number <= high:
-            if self.settings.problem.bounds is not None:
-                raise ValueRefusedError(
-                    f"a result of {number:g} is outside the bounds [{low:g}, {high:g}], on which "
-                    "the guarantee rests"
-                )
-            raise ValueRefusedError(
-                f"a result of {number:g} is too large for numbers of 16 digits to tell what is "
-                "noise in it: measure in another unit, or take away what all results have in common"
-            )
-        problem = self.settings.problem
-        if problem.noise == BERNOULLI and number not in (problem.bounds or ()):
-            raise ValueRefusedError(f"a result must be {low:g} or {high:g}, not {number:g}")
-        return number
-
     def _limits_of_values(self) -> tuple[float, float]:
         """The least and the largest result that may be."""
         problem = self.settings.problem
@@ -361,14 +447,29 @@ class Ledger:
         return -largest, largest
 
 
-def _shown(value: float | None, size: int) -> str:
-    return repr(value) if size == 1 else f"a mean of {value!r} over {size:,} outcomes"
+def _number(value: Any) -> float:
+    if isinstance(value, str | bytes) or value is None:
+        raise ValueRefusedError(f"a result must be a number, not {value!r}")
+    try:
+        number = float(value) + 0.0  # no storage has to tell −0 from 0
+    except (TypeError, ValueError):
+        raise ValueRefusedError(f"a result must be a number, not {value!r}") from None
+    if not isfinite(number):
+        raise ValueRefusedError(f"a result must be finite, not {number}")
+    return number
 
 
-def _is_moment(data: str) -> bool:
+def _whole(number: Any, what: str) -> int:
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise ValueRefusedError(f"{what} must be a whole number, not {number!r}") from None
+
+
+def _is_moment(text: str, kind: str) -> bool:
     """When an added result was measured: a number, or nothing."""
     try:
-        return not data or isfinite(float(data))
+        return not text or (kind == ADDED and isfinite(float(text)))
     except ValueError:
         return False
 

@@ -47,7 +47,8 @@ class Measurement(NamedTuple):
         value: The result.
         at: When it was told, in seconds since 1970.
         asked: Whether the study had asked for it; False after `Study.add`.
-        size: Of how many yes/no outcomes the value is the mean.
+        size: Of how many results the value is the mean.
+        sd: Their standard deviation, if it was told.
     """
 
     id: str
@@ -57,6 +58,7 @@ class Measurement(NamedTuple):
     at: float
     asked: bool
     size: int = 1
+    sd: float | None = None
 
 
 class Pending(NamedTuple):

@@ -1,6 +1,7 @@
 """Drive a study with a measurement command: ask, run it, tell what it prints, until it stops.
 
-The command gets the arm on its command line and prints a number, on the last line of its output.
+The command gets the arm on its command line and prints its result, as `sheets` reads it, on the
+last line of its output.
 """
 
 import csv
@@ -26,7 +27,7 @@ from furthest.errors import (
     ValueRefusedError,
     VerificationError,
 )
-from furthest.numerals import number
+from furthest.study import sheets
 from furthest.study.records import Trial
 from furthest.study.study import Study
 from furthest.study.warden import Warden
@@ -38,6 +39,7 @@ FAILURES_IN_A_ROW = 10
 PAUSES = (0.1, 0.5, 2.0, 10.0)
 
 NOT_NEEDED = "no longer needed: the study had stopped"
+NOT_MEASURED = "the run ended before it was measured"
 INTERRUPTED = "interrupted by the user"
 
 
@@ -58,9 +60,9 @@ T = TypeVar("T")
 
 
 class Reading(NamedTuple):
-    """What one run of the command came to: a number, or why there is none."""
+    """What one run of the command came to: a result in words, or why there is none."""
 
-    value: float | None
+    word: str | None
     reason: str = ""
 
 
@@ -80,6 +82,7 @@ class Runner:
         retries: int = 0,
         timeout: float | None = None,
         rescue: Path | None = None,
+        batch: int | None = None,
     ) -> None:
         self._study = study
         try:
@@ -91,6 +94,8 @@ class Runner:
         self._jobs = jobs
         self._retries = retries
         self._timeout = timeout
+        self._batch = batch
+        self._shares: list[Trial] = []  # of a batch, still to be measured
         self._rescue = rescue or Path(f"furthest-rescue-{os.getpid()}.csv")
         self._halted = ""  # why nothing is measured any more
         self._in_a_row = 0
@@ -109,7 +114,7 @@ class Runner:
                 while True:
                     free = min(self._jobs, wanted - done) - len(running)
                     try:
-                        trials = [] if trouble else self._ask(int(free))
+                        trials = [] if trouble else self._ask(int(free), len(running))
                     except GONE as error:
                         # What runs is worth waiting for.
                         trials, trouble = [], error
@@ -127,39 +132,53 @@ class Runner:
                 self._halt(_reason(error))
                 for future, trial in running.items():
                     self._leave(trial, future.result())
+                self._leave_shares(self._halted)
                 if self._rescued:
                     raise StorageError(f"{self._halted}; {self._rescue_words(None)}") from error
                 raise
+        self._leave_shares(NOT_MEASURED)
         if trouble or self._rescued:
             raise StorageError(self._rescue_words(trouble))
         return done
 
+    def _leave_shares(self, reason: str) -> None:
+        """What is left of a batch will not be measured by this run."""
+        for trial in self._shares:
+            with suppress(FurthestError):
+                self._study.fail(trial, reason)
+        self._shares = []
+
     def _leave(self, trial: Trial, reading: Reading) -> None:
         """At the end of an interrupted run: what was measured is kept, the rest has failed."""
         with suppress(FurthestError):
-            if reading.value is None:
+            if reading.word is None:
                 self._study.fail(trial, self._halted)
             else:
-                self._tell(trial, reading.value)
+                self._tell(trial, reading.word)
 
-    def _ask(self, count: int) -> list[Trial]:
+    def _ask(self, count: int, running: int) -> list[Trial]:
         if count < 1 or self._halted:
             return []
         try:
-            return _patiently(lambda: self._study.ask(count))
+            if (batch := self._batch) is None:
+                return _patiently(lambda: self._study.ask(count))
+            if not self._shares and not running:
+                self._shares = _patiently(lambda: self._study.ask(batch=batch))
         except StoppedError:
             self._halt(NOT_NEEDED)
             return []
+        now, self._shares = self._shares[:count], self._shares[count:]
+        return now
 
     def _note(self, trial: Trial, reading: Reading) -> None:
         """Write the reading down: in the study, or else in the rescue file."""
-        if reading.value is not None:
-            reading = self._tell(trial, reading.value)
-        if reading.value is None:
+        if reading.word is not None:
+            reading = self._tell(trial, reading.word)
+        if reading.word is None:
             # If even that cannot be stored, the lease ends the trial.
             with suppress(*GONE):
                 _patiently(lambda: self._study.fail(trial, reading.reason))
-        failed = reading.value is None and not self._halted
+        failed = reading.word is None and not self._halted
         self._in_a_row = self._in_a_row + 1 if failed else 0
         if self._in_a_row == FAILURES_IN_A_ROW:
             raise FurthestError(
@@ -167,20 +186,20 @@ class Runner:
                 f"because it {reading.reason}"
             )
 
-    def _tell(self, trial: Trial, value: float) -> Reading:
-        """What has become of a value: one that the study refuses is this trial's failure alone."""
+    def _tell(self, trial: Trial, word: str) -> Reading:
+        """What has become of a result: one that the study refuses is this trial's failure alone."""
         try:
-            _patiently(lambda: self._study.tell(trial, value))
+            _patiently(lambda: self._study.tell(trial, **sheets.result(word)))
         except ValueRefusedError as error:
             return Reading(None, f"was refused: {error}")
         except GONE:
-            self._keep(trial, value)
-        return Reading(value)
+            self._keep(trial, word)
+        return Reading(word)
 
-    def _keep(self, trial: Trial, value: float) -> None:
+    def _keep(self, trial: Trial, word: str) -> None:
         """On disk, at once: the storage may be gone for good."""
         with self._rescue.open("a", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerow([trial.id, repr(value)])
+            csv.writer(file, lineterminator="\n").writerow([trial.id, word])
             file.flush()
             os.fsync(file.fileno())
         self._rescued += 1
@@ -202,9 +221,9 @@ class Runner:
             if self._halted:
                 break
             reading = self._run_command(warden, trial)
-            if reading.value is not None:
+            if reading.word is not None:
                 break
-        return Reading(None, self._halted) if self._halted and reading.value is None else reading
+        return Reading(None, self._halted) if self._halted and reading.word is None else reading
 
     def _run_command(self, warden: Warden, trial: Trial) -> Reading:
         environment = os.environ | _environment(self._study.name, trial)
@@ -220,7 +239,7 @@ class Runner:
                 return Reading(None, self._halted or f"took longer than {self._timeout:g} s")
         if code != 0:
             return Reading(None, f"ended with code {code}")
-        return _number(tail.read())
+        return _result(tail.read())
 
     def _halt(self, reason: str) -> None:
         """Nothing more is measured; what runs is stopped by those who wait for it."""
@@ -292,13 +311,13 @@ def _reason(error: BaseException) -> str:
 
 
 def _filled(words: list[str], trial: Trial) -> list[str]:
-    """{arm}, {name} and {id} filled in; without any of them the arm's number comes last."""
-    values = {"{arm}": str(trial.arm), "{name}": trial.name, "{id}": trial.id}
+    """{arm}, {name}, {id} and {n} filled in; without any of them the arm's number comes last."""
+    values = {"{arm}": trial.arm, "{name}": trial.name, "{id}": trial.id, "{n}": trial.size}
     filled = []
     for word in words:
         changed = word
         for mark, value in values.items():
-            changed = changed.replace(mark, value)
+            changed = changed.replace(mark, str(value))
         filled.append(changed)
     return filled if filled != words else [*words, str(trial.arm)]
 
@@ -309,19 +328,20 @@ def _environment(study: str, trial: Trial) -> Mapping[str, str]:
         "FURTHEST_TRIAL": trial.id,
         "FURTHEST_ARM": str(trial.arm),
         "FURTHEST_ARM_NAME": trial.name,
+        "FURTHEST_N": str(trial.size),
     }
 
 
-def _number(out: bytes) -> Reading:
+def _result(out: bytes) -> Reading:
     lines = out.split(b"\n")
     try:
         last = next((line.strip() for line in reversed(lines) if line.strip()), b"").decode()
     except UnicodeDecodeError:
         return Reading(None, "printed no text")
     try:
-        value = number(last)
-    except ValueError:
-        return Reading(None, f"printed {last[:60]!r}, not a number")
-    if not math.isfinite(value):
+        fields = sheets.result(last)
+    except ValueRefusedError:
+        return Reading(None, f"printed {last[:60]!r}, not {sheets.FORMS}")
+    if not all(map(math.isfinite, fields.values())):
         return Reading(None, f"printed {last!r}, not a finite number")
-    return Reading(value)
+    return Reading(last)

@@ -5,11 +5,11 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from furthest.errors import (
     StorageError,
     StudyError,
     UnknownStudyError,
-    ValueRefusedError,
     VerificationError,
     nearest_name,
 )
@@ -42,12 +41,20 @@ from furthest.study.events import (
     TOLD,
     Due,
     Event,
+    Note,
     Settings,
     columns,
     size_of,
     storable,
 )
-from furthest.study.ledger import BERNOULLI, MOST_OUTCOMES, Ledger, check_name, storable_text
+from furthest.study.ledger import (
+    MOST_OUTCOMES,
+    RESULT_FIELDS,
+    Ledger,
+    Result,
+    check_name,
+    storable_text,
+)
 from furthest.study.records import (
     Certificate,
     Failure,
@@ -132,7 +139,7 @@ class Study:
 
     def _repr_html_(self) -> str:
         problem, ledger = self.problem, self._ledger
-        arms, values, sizes = columns(ledger.measured[:])
+        arms, values, sizes, _ = columns(ledger.measured[:])
         counts = np.bincount(arms, sizes, len(problem.arms)).astype(int)
         sums = np.bincount(arms, values * sizes, len(problem.arms))
         order = np.argsort(-counts, kind="stable")[: display.ROWS]
@@ -340,8 +347,8 @@ class Study:
 
         Args:
             n: How many trials, to measure in parallel; without it one.
-            batch: How many yes/no outcomes, such as the visitors of tomorrow: one trial for each
-                arm that gets some of them, with its share as `size`.
+            batch: How many measurements to share out, such as the visitors of tomorrow: one trial
+                for each arm that gets some of them, with its share as `size`.
             worker: Who will measure them, for `pending`; by default host and process.
 
         Returns:
@@ -351,11 +358,6 @@ class Study:
             StoppedError: The study has its answer: see `certificate`.
             InputError: `n` or `batch` is no sensible number.
         """
-        if batch is not None and self.problem.noise != BERNOULLI:
-            raise InputError(
-                "a batch is of yes/no outcomes, of which only counts are told: the problem needs "
-                "noise='bernoulli'"
-            )
         if n is not None and batch is not None:
             raise InputError("ask for n trials or for a batch, not for both")
         count, most = (n, MOST_TRIALS) if batch is None else (batch, MOST_OUTCOMES)
@@ -382,7 +384,7 @@ class Study:
                 pending = [Due(event.arm or 0, size_of(event)) for event in ledger.pending(now)]
                 due = suggest(pending, count, columns(ledger.waiting()))
                 asked = [
-                    Event(seq, ASKED, now, ledger.own_id(seq), arm, None, _often(size), measurer)
+                    Event(seq, ASKED, now, ledger.own_id(seq), arm, None, Note(size).text, measurer)
                     for seq, (arm, size) in enumerate(due, ledger.seq + 1)
                 ]
                 new.extend(asked)
@@ -397,43 +399,116 @@ class Study:
         value: float | None = None,
         *,
         successes: int | None = None,
+        mean: float | None = None,
         n: int | None = None,
+        sd: float | None = None,
+        sem: float | None = None,
     ) -> None:
         """The result of a trial. Once this returns the result is safe.
 
         The same result again changes nothing. A late result is welcome, even after the study has
         stopped; then it goes to the log and the certificate stays as it is.
 
-        Of yes/no outcomes counts are enough: `tell(trial, successes=37, n=1000)`. n need not be
-        what was asked for. It may be all visitors of a day, or as many as it took until the tenth
-        success; but nobody may be left out, or counted, because of the outcome, nor before the
-        outcome is final.
+        Several measurements of the trial's arm may be told at once: of yes/no outcomes their
+        counts, `tell(trial, successes=37, n=1000)`, else their mean, `tell(trial, mean=0.41, n=20,
+        sd=0.3)`. n need not be what was asked for, but must not depend on what is measured: all of
+        a day, or 20, not "until it looked good". Where outcomes are yes or no and options have no
+        features it may also be as many as it took until the tenth success. In any case nothing may
+        be left out, or counted, because of its value, nor before that is final.
 
         Args:
             trial: What `ask` returned, or its id.
             value: A finite number, within the problem's bounds if it has any.
-            successes: How many of …
-            n: … so many outcomes were the upper bound, 1 if the problem has no other.
+            successes: How many of n outcomes were the upper bound, 1 if the problem has no other.
+            mean: The mean of n results.
+            n: Of how many.
+            sd: The standard deviation of these, with n − 1. Where σ is unknown it is needed, with
+                all of its digits; with bounds, it can save measurements.
+            sem: The standard error of their mean, sd/√n, instead.
 
         Raises:
-            ValueRefusedError: The value is not such a number.
+            ValueRefusedError: That cannot be the result.
             UnknownStudyError: There is no such trial; the nearest id is named.
             ContradictionError: The trial has another result already, or was reported as failed.
         """
-        own_id, (number, size) = _id(trial), self._result(value, successes, n)
-        with self._writing() as new:
-            asked = self._ledger.trial(own_id)
-            if not self._ledger.is_told_again(asked.trial, number, size):
-                often = _often(size)
-                new.append(self._event(TOLD, asked.trial, asked.arm, number, data=often))
+        result = self._ledger.result(value, successes=successes, mean=mean, n=n, sd=sd, sem=sem)
+        self._write_results([_Given(result, _id(trial))])
 
-    def _result(self, value: Any, successes: Any, n: Any) -> tuple[float, int]:
-        """A value, or a mean, and of how many outcomes; checked."""
-        if successes is None and n is None:
-            return self._ledger.value(value), 1
-        if value is not None or successes is None or n is None:
-            raise ValueRefusedError("give one value, or successes and n")
-        return self._ledger.counted(successes, n)
+    def tell_many(self, results: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Several results at once: all of them are written, or none is.
+
+        >>> import furthest as ft
+        >>> problem = ft.Problem.options(["A", "B"], eps=0.02, noise="bernoulli")
+        >>> study = ft.Study.create("pages", problem, delta=0.05, storage="sqlite:///paint.db")
+        >>> shares = study.ask(batch=1000)
+        >>> sold = {"A": 31, "B": 24}  # of the visitors who saw it
+        >>> told = [
+        ...     {"trial": each, "successes": sold[each.name], "n": each.size} for each in shares
+        ... ]
+        >>> len(study.tell_many(told))
+        2
+
+        Args:
+            results: Each with `trial` and what else `tell` takes, or with `arm` and what `add`
+                takes.
+
+        Returns:
+            The ids of the results.
+
+        Raises:
+            StudyError: As `tell` and `add` do; the message begins with the number of the result.
+        """
+        given = []
+        for number, fields in enumerate(results, 1):
+            with _numbered(number):
+                given.append(self._given(**fields))
+        return self._write_results(given)
+
+    def _given(
+        self,
+        *,
+        trial: Any = None,
+        arm: Any = None,
+        id: str | None = None,  # noqa: A002
+        measured_at: float | None = None,
+        **result: Any,
+    ) -> "_Given":
+        """A result as it was handed in, checked."""
+        unknown = result.keys() - RESULT_FIELDS
+        if unknown:
+            fields = ("trial", "arm", "id", "measured_at", *RESULT_FIELDS)
+            raise InputError(
+                f"a result has no {min(unknown)!r}; {nearest_name(min(unknown), fields)}"
+            )
+        if (trial is None) == (arm is None):
+            raise InputError("each result needs the trial that it is of, or the arm")
+        found = self._ledger.result(**result)
+        if arm is None:
+            return _Given(found, _id(trial))
+        return _Given(found, id, self._ledger.arm(arm), _moment(measured_at))
+
+    def _write_results(self, given: "Sequence[_Given]") -> list[str]:
+        """What is not in the log yet; returns the ids of all."""
+        ids, fresh = list[str](), dict[str, Event]()
+        with self._writing() as new:
+            ledger = self._ledger
+            for number, each in enumerate(given, 1):
+                with _numbered(number if len(given) > 1 else None):
+                    event = self._result_event(each, ledger.seq + len(fresh) + 1)
+                    if not ledger.is_told_again(event, fresh.get(event.trial)):
+                        fresh[event.trial] = event
+                ids.append(event.trial)
+            new.extend(fresh.values())
+        return ids
+
+    def _result_event(self, given: "_Given", seq: int) -> Event:
+        ledger, (value, *_) = self._ledger, given.result
+        note, now = given.result.note(given.moment), time.time()
+        if given.arm is None:
+            asked = ledger.trial(given.trial or "")
+            return Event(seq, TOLD, now, asked.trial, asked.arm, value, note)
+        trial = ledger.own_id(seq) if given.trial is None else ledger.foreign_id(given.trial)
+        return Event(seq, ADDED, now, trial, given.arm, value, note, _me())
 
     def fail(self, trial: Trial | Pending | str, reason: str = "") -> None:
         """There will be no result for this trial; its arm may be asked again.
@@ -466,7 +541,10 @@ class Study:
         id: str | None = None,  # noqa: A002
         *,
         successes: int | None = None,
+        mean: float | None = None,
         n: int | None = None,
+        sd: float | None = None,
+        sem: float | None = None,
         measured_at: float | None = None,
     ) -> str:
         """A measurement that was never asked for, such as one from last week.
@@ -478,8 +556,11 @@ class Study:
             arm: The arm's number or name.
             value: A finite number, within the problem's bounds if it has any.
             id: An id of yours. With it the call may be repeated: the measurement is added once.
-            successes: Of yes/no outcomes how many of …
-            n: … so many were the upper bound, as for `tell`.
+            successes: Several measurements at once, as for `tell`, and so are …
+            mean: … this …
+            n: … and this …
+            sd: … and this …
+            sem: … and this.
             measured_at: When it was measured, in seconds since 1970, if you know.
 
         Returns:
@@ -491,18 +572,9 @@ class Study:
             ContradictionError: The id has another result already, or was reported as failed.
             StudyError: The id was of another arm before, or is not fit for use.
         """
-        ledger = self._ledger
-        number, size = self._result(value, successes, n)
-        own_arm, moment = ledger.arm(arm), _moment(measured_at)
-        with self._writing() as new:
-            trial = ledger.own_id(ledger.seq + 1) if id is None else ledger.foreign_id(id)
-            if not ledger.is_told_again(trial, number, size):
-                data = " ".join(filter(None, (_often(size), moment)))
-                new.append(self._event(ADDED, trial, own_arm, number, data=data, worker=_me()))
-            elif ledger.results[trial].arm != own_arm:
-                before = self.problem.arm_names[ledger.results[trial].arm or 0]
-                raise StudyError(f"measurement {trial!r} was of arm {before!r} before")
-        return trial
+        found = self._ledger.result(value, successes=successes, mean=mean, n=n, sd=sd, sem=sem)
+        given = _Given(found, id, self._ledger.arm(arm), _moment(measured_at))
+        return self._write_results([given])[0]
 
     def status(self) -> Status:
         """Where the study stands now, by all that anybody has told.
@@ -651,7 +723,7 @@ class Study:
             fold = self._compiled
         results = self._ledger.counting[fold.told :]
         if results:
-            fold.take(*columns(results))
+            fold.take(columns(results))
         return fold
 
     def _write_end(self) -> None:
@@ -675,6 +747,26 @@ class Study:
     def _arm(self, event: Event) -> tuple[int, str]:
         arm = event.arm or 0
         return arm, self.problem.arm_names[arm]
+
+
+class _Given(NamedTuple):
+    """A result that was handed in."""
+
+    result: Result
+    trial: str | None  # the id of a trial, or one of the user's own; None for a new one
+    arm: int | None = None  # of a result that nobody asked for
+    moment: str = ""  # when that was measured
+
+
+@contextmanager
+def _numbered(number: int | None) -> Iterator[None]:
+    """Among several, say which one an error is about."""
+    try:
+        yield
+    except InputError as error:
+        if number is None:
+            raise
+        raise type(error)(f"result {number}: {error}") from None
 
 
 def _settings(
@@ -750,11 +842,6 @@ def _plain_options(problem: Problem) -> Problem:
         arm_names=problem.arm_names,
         answer_names=problem.answer_names,
     )
-
-
-def _often(size: int) -> str:
-    """How often, as the log keeps it; once is an empty text."""
-    return "" if size == 1 else str(size)
 
 
 def _moment(seconds: float | None) -> str:
