@@ -43,6 +43,10 @@ arms = [[1, 0], [0, 1]]
 MEASURE = """#!/bin/sh
 test "$1" = 0 && echo 1.0 || echo 0.2
 """
+# One visitor of twenty buys.
+SHOP = """#!/bin/sh
+echo $(($2 / 20))/$2
+"""
 
 
 class Block(NamedTuple):
@@ -116,6 +120,7 @@ def folder(tmp_path):
     for name, text in (
         ("bin/furthest", f'#!/bin/sh\nexec "{sys.executable}" -m furthest "$@"\n'),
         ("at/measure", MEASURE),
+        ("at/shop", SHOP),
         ("at/problem.toml", PROBLEM),
     ):
         path = tmp_path / name
