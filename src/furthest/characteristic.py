@@ -45,7 +45,8 @@ class Complexity:
         greedy_weights: Where to measure to verify that one.
         T_greedy: What that costs.
         T_bai: The same at ε = 0; infinite where the best answer is not unique.
-        noise: The noise's standard deviation: σ, or what was assumed where that is unknown.
+        noise: The noise's standard deviation: σ, of each arm if they have their own, or what was
+            assumed where that is unknown.
         seconds: Wall time of the solver.
     """
 
@@ -60,7 +61,7 @@ class Complexity:
     greedy_weights: NDArray[np.float64]
     T_greedy: float
     T_bai: float
-    noise: float
+    noise: float | tuple[float, ...]
     seconds: float
 
     def __repr__(self) -> str:
@@ -107,7 +108,7 @@ class Complexity:
             "greedy": self.greedy,
             "T_greedy": _finite(self.T_greedy),
             "T_bai": _finite(self.T_bai),
-            "noise": self.noise,
+            "noise": list(self.noise) if isinstance(self.noise, tuple) else self.noise,
             "seconds": self.seconds,
         }
 
@@ -150,7 +151,7 @@ def _complexity(problem: Problem, mu: ArrayLike, gap: float, noise: float | None
     started = time.perf_counter()
     near_best = np.flatnonzero(problem.near_best(mu))
     deviation = _deviation(problem, noise)
-    task, scale = problem.task, problem.unit / deviation
+    task, scale = problem.task, 1.0 if problem.sigma is not None else problem.unit / deviation
     parameter, known = problem.whiten(mu) * scale, problem.smoothness
     values = task.answers @ parameter
     greedy = int(values.argmax())
@@ -184,20 +185,20 @@ def _complexity(problem: Problem, mu: ArrayLike, gap: float, noise: float | None
         greedy_weights=designs[greedy].weights,
         T_greedy=_time(designs[greedy].lower),
         T_bai=_time(design(greedy, gap, 1.0, 0.0).lower),
-        noise=deviation,
+        noise=deviation if problem.sigma is None else problem.sigma,
         seconds=time.perf_counter() - started,
     )
 
 
 def _deviation(problem: Problem, noise: float | None) -> float:
-    """The unit in which everything is counted: σ, or what is expected of it."""
+    """The unit in which everything is counted: that of the task, or what is expected of σ."""
     if problem.sigma is not None:
         if noise is not None:
             raise ParameterError(
-                f"σ = {problem.sigma:g} is known, and the limit follows from it: leave out the "
+                f"σ = {problem.sigma_words} is known, and the limit follows from it: leave out the "
                 "noise, or make σ unknown"
             )
-        return problem.sigma
+        return problem.unit
     if noise is None:
         raise ParameterError("σ is unknown: say what noise to expect, noise=… or --noise")
     return check_noise(noise)

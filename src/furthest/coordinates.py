@@ -160,13 +160,17 @@ def _sum(coefficients: NDArray[np.float64], names: Sequence[str]) -> str:
     return text or "0"
 
 
-def constant_direction(arms: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """The parameter that gives every arm, in whitened coordinates, the value 1; None if none does.
+def constant_direction(
+    arms: NDArray[np.float64], target: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """The parameter that gives every arm, in whitened coordinates, its target; None if none does.
 
-    AᵀA = K·I there, so that least squares is an average.
+    AᵀA = K·I there, so that least squares is an average. Where all arms have the noise of one unit,
+    every target is 1.
     """
-    direction: NDArray[np.float64] = arms.mean(axis=0)
-    return direction if np.abs(arms @ direction - 1).max() <= SAME_VALUE else None
+    direction: NDArray[np.float64] = (arms * target[:, None]).mean(axis=0)
+    apart = np.abs(arms @ direction / target - 1).max()
+    return direction if apart <= SAME_VALUE else None
 
 
 def listed(texts: Sequence[str], most: int = 3) -> str:

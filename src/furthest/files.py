@@ -19,16 +19,16 @@ values are smooth on it, Σ w_ab (μ_a − μ_b)² ≤ radius:
     graph = [["A", "B"], ["B", "C", 2.0]]
     radius = 0.5
 
-CSV has one row per option and one column per feature; a `name` column and a `role` column (arm,
-answer or both) are optional. As in `Problem.from_table`, columns of texts are categories and there
-is an intercept, unless it says `# intercept = false`. Lines that start with # at its top are TOML:
-`# eps = 0.05`.
+CSV has one row per option and one column per feature; a `name` column, a `role` column (arm,
+answer or both) and a `sigma` column, the noise of each arm, are optional. As in
+`Problem.from_table`, columns of texts are categories and there is an intercept, unless it says
+`# intercept = false`. Lines that start with # at its top are TOML: `# eps = 0.05`.
 """
 
 import csv
 import io
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,9 @@ FIELDS = (
 )
 SETTINGS = ("eps", "notion", "sigma", "bounds", "noise", "initial", "roughness", "radius", "mu")
 OWN_COLUMNS = ("name", "role")
+# Own columns of numbers, one for each arm, and the entry that they are.
+ARM_COLUMNS = {"sigma": "sigma"}
+RESERVED = {*OWN_COLUMNS, *ARM_COLUMNS}
 NAMES = ("answers", "arm_names", "answer_names", "feature_names")
 ROLES = {"arm": (True, False), "answer": (False, True), "both": (True, True)}
 
@@ -217,7 +220,7 @@ def _read_csv(path: Path) -> Data:
         raise FileError(f"intercept must be true or false, not {intercept!r}")
     try:
         vectors, features = coded(
-            {key: [_cell(row[key]) for row in rows] for key in header if key not in OWN_COLUMNS},
+            {key: [_cell(row[key]) for row in rows] for key in header if key not in RESERVED},
             [f"row {i}" for i in range(1, len(rows) + 1)],
             arms,
             intercept=intercept,
@@ -226,6 +229,11 @@ def _read_csv(path: Path) -> Data:
         raise FileError(str(error)) from None
     data = {"feature_names": features} | data | {"arms": vectors[arms]}
     data["arm_names"] = [names[i] for i in arms]
+    for column, entry in ARM_COLUMNS.items():
+        if column in header:
+            if entry in data:
+                raise FileError(f"{entry} is given at the top and as the column {column!r}")
+            data[entry] = [_arm_number(rows[i], i + 1, column) for i in arms]
     if arms != answers:
         data |= {"answers": vectors[answers], "answer_names": [names[i] for i in answers]}
     return data
@@ -249,6 +257,16 @@ def _read_rows(text: str) -> tuple[list[Data], list[str]]:
     return rows, header
 
 
+def _arm_number(row: Data, line: int, column: str) -> float:
+    """What an arm has in a column of its own."""
+    try:
+        return number(row[column] or "")
+    except ValueError:
+        raise FileError(
+            f"row {line}, column {column!r}: every arm has a number there, not {row[column]!r}"
+        ) from None
+
+
 def _cell(text: str | None) -> float | str:
     """A number, a text, or NaN for nothing."""
     try:
@@ -261,8 +279,10 @@ def _write_csv(path: Path, data: Data) -> None:
     out = io.StringIO()
     out.write("# intercept = false\n")
     features = data.get("feature_names", default_features(data["arms"].shape[1]))
+    own = {key: entry for key, entry in ARM_COLUMNS.items() if np.ndim(data.get(entry, 0)) == 1}
     settings = [*SETTINGS, *(() if "answers" in data else ("answer_names",))]
-    if set(features) & set(OWN_COLUMNS):
+    settings = [key for key in settings if key not in own.values()]
+    if set(features) & RESERVED:
         settings.append("feature_names")
         features = default_features(len(features))
     for key in settings:
@@ -271,11 +291,13 @@ def _write_csv(path: Path, data: Data) -> None:
             entry = tomli_w.dumps(_plain({key: data[key]}))
             out.write("# " + " ".join(entry.split("\n")).rstrip() + "\n")
     table = csv.writer(out, lineterminator="\n")
-    table.writerow([*OWN_COLUMNS, *features])
+    table.writerow([*OWN_COLUMNS, *own, *features])
     roles = {"arm": "arm", "answer": "answer"} if "answers" in data else {"both": "arm"}
     for role, key in roles.items():
-        for name, vector in zip(data[f"{key}_names"], data[f"{key}s"].tolist(), strict=True):
-            table.writerow([name, role, *vector])
+        vectors = data[f"{key}s"].tolist()
+        for i, (name, vector) in enumerate(zip(data[f"{key}_names"], vectors, strict=True)):
+            numbers = [data[entry][i] if key == "arm" else "" for entry in own.values()]
+            table.writerow([name, role, *numbers, *vector])
     path.write_text(out.getvalue(), encoding="utf-8", newline="")
 
 
@@ -291,7 +313,7 @@ def find_instance(
     *,
     eps: float | None = None,
     notion: Notion | None = None,
-    sigma: float | str | None = None,
+    sigma: float | Sequence[float] | str | None = None,
     mu: list[float] | None = None,
 ) -> Instance:
     """The instance that INSTANCE on a command line means: a generator or a problem file."""

@@ -41,6 +41,9 @@ LEAST_DESIGN = 1e-5
 # In units of the rewards: beyond these, squares leave the range of double precision.
 LEAST_SIGMA, LARGEST_SIGMA = 1e-100, 1e100
 
+# So many times as noisy as another, an arm tells nothing beside it.
+LARGEST_RATIO = 1e6
+
 # In units of σ, or of the arms: the same for values, and for answers.
 LARGEST_VALUE = 1e100
 
@@ -56,6 +59,9 @@ MOST_OPTIONS = 10_000
 # With more arms than this per dimension, the first measurements go to a spanning set of d arms
 # instead of once to every arm.
 MANY_ARMS = 4
+
+# What every arm may have of its own.
+PER_ARM = ("sigma",)
 
 # Kinds of NumPy arrays that would become numbers nobody has written: complex ones, times, records.
 NO_NUMBERS = "cmMV"
@@ -87,7 +93,8 @@ class Problem:
         answers: One row per answer; by default the arms.
         eps: How much worse than the best an answer may be: at least 0, below 1 if multiplicative.
         notion: `additive` or `multiplicative`: whether ε is a difference or a share of the best.
-        sigma: The noise is σ-sub-Gaussian. None if it is unknown: then it must be Gaussian.
+        sigma: The noise is σ-sub-Gaussian; a list has one σ for each arm. None if it is unknown:
+            then it must be Gaussian, with one σ for all arms.
         bounds: Rewards are within (a, b), yes/no outcomes within (0, 1): then σ = (b − a)/2 is
             derived, by Hoeffding's lemma, and another σ is refused.
         noise: Follows from σ and bounds unless given. `bernoulli`: each result is one of the
@@ -116,7 +123,7 @@ class Problem:
     answers: NDArray[np.float64]
     eps: float
     notion: Notion
-    sigma: float | None
+    sigma: float | tuple[float, ...] | None
     arm_names: tuple[str, ...]
     answer_names: tuple[str, ...]
     bounds: tuple[float, float] | None
@@ -132,7 +139,7 @@ class Problem:
         answers: ArrayLike | None = None,
         eps: float = 0.05,
         notion: Notion = "additive",
-        sigma: float | None = UNSTATED,
+        sigma: float | Sequence[float] | NDArray[np.float64] | None = UNSTATED,
         *,
         bounds: tuple[float, float] | None = None,
         noise: NoiseWord | None = None,
@@ -162,7 +169,7 @@ class Problem:
             "eps": _number(eps, "ε", EpsilonError),
             "notion": notion,
             "bounds": limits,
-            "sigma": _sigma(sigma, limits),
+            "sigma": _sigma(sigma, limits, len(arm_rows)),
             "noise": _noise(noise, limits),
             "arm_names": _names(arm_names, len(arm_rows), "arm"),
             "answer_names": _names(
@@ -180,13 +187,13 @@ class Problem:
         self._check_span()
         self._check_radius()
         object.__setattr__(
-            self, "initial", _initial(self.arms @ self._basis, initial, self.arm_names)
+            self, "initial", _initial(self._measured @ self._basis, initial, self.arm_names)
         )
 
     @property
     def in_words(self) -> str:
         """The question in one line: `3 arms, 3 answers, d = 2, additive ε = 0.05, σ = 1`."""
-        noise = "σ unknown" if self.sigma is None else f"σ = {self.sigma:g}"
+        noise = "σ unknown" if self.sigma is None else f"σ = {self.sigma_words}"
         if self.bounds is not None:
             low, high = self.bounds
             either = self.noise == "bernoulli"
@@ -202,6 +209,13 @@ class Problem:
             f" {features}, {self.notion} ε = {self.eps:g}, {noise}{known}"
         )
 
+    @property
+    def sigma_words(self) -> str:
+        """σ as a text: `0.5`, `0.1 … 2 by arm` or `unknown`."""
+        if isinstance(self.sigma, tuple):
+            return f"{min(self.sigma):g} … {max(self.sigma):g} by arm"
+        return "unknown" if self.sigma is None else f"{self.sigma:g}"
+
     def __repr__(self) -> str:
         return f"Problem({self.in_words})"
 
@@ -216,7 +230,7 @@ class Problem:
     def options(cls, names: Sequence[str], **question: Any) -> "Problem":
         """Plain options that share nothing: one unknown value each.
 
-        `question` are eps, notion, sigma and bounds, as for `Problem`.
+        `question` are eps, notion, sigma and bounds, as for `Problem`: one σ, or one per option.
         """
         if isinstance(names, str) or not isinstance(names, Sequence | np.ndarray):
             raise ShapeError(f"options must be a list of names, not {names!r}")
@@ -342,10 +356,16 @@ class Problem:
                 0 would have the value 0, whatever is measured, and a certificate that rests on that
                 is wrong where it is not so. It costs one dimension, and is left out where the
                 features add up to a constant anyway.
-            question: eps, notion, sigma, bounds and initial, as for `Problem`.
+            question: eps, notion, sigma, bounds and initial, as for `Problem`. σ may be the name
+                of a column, which then is no feature.
         """
         columns = [str(column) for column in getattr(table, "columns", table)]
-        chosen = [column for column in columns if column != name] if features is None else features
+        named = {key: question.get(key) for key in PER_ARM}
+        taken = {key: text for key, text in named.items() if isinstance(text, str)}
+        taken = {key: column for key, column in taken.items() if column in columns}
+        question |= {key: np.asarray(table[column]).tolist() for key, column in taken.items()}
+        kept = [column for column in columns if column not in (name, *taken.values())]
+        chosen = kept if features is None else features
         for column in (*chosen, *(() if name is None else (name,))):
             pick(column, dict.fromkeys(columns), "column", ProblemError)
         names = None if name is None else np.asarray(table[name]).tolist()
@@ -421,7 +441,27 @@ class Problem:
 
     @cached_property
     def _span(self) -> coordinates.Span:
-        return coordinates.span_of(self.arms, self.answers, self.feature_names)
+        span = coordinates.span_of(self.arms, self.answers, self.feature_names)
+        return self._span_in_noise(span) if isinstance(self.sigma, tuple) else span
+
+    def _span_in_noise(self, span: coordinates.Span) -> coordinates.Span:
+        """The same for arms in units of their own σ, which see the same directions."""
+        try:
+            found = coordinates.span_of(self._measured, self.answers, self.feature_names)
+        except SpanError:
+            found = None
+        if found is None or len(found.rows) != len(span.rows):
+            raise SigmaError(
+                f"the arms' σ ({self.sigma_words}) differ so much that some direction is seen by "
+                "noisy arms alone, and double precision cannot tell it from rounding: leave out "
+                "the noisiest arms, or add a precise one that sees what they do"
+            )
+        return found
+
+    @cached_property
+    def _measured(self) -> NDArray[np.float64]:
+        """The arms with the noise of all brought to one unit (docs/theory/arms.md)."""
+        return self.arms / self.ratios[:, None] if isinstance(self.sigma, tuple) else self.arms
 
     @property
     def plain_features(self) -> bool:
@@ -435,13 +475,13 @@ class Problem:
 
     @cached_property
     def _basis(self) -> NDArray[np.float64]:
-        return coordinates.whitening(self.arms, self._span)
+        return coordinates.whitening(self._measured, self._span)
 
     @cached_property
     def task(self) -> Task:
         """The problem as the kernels see it."""
         basis = self._basis
-        arms = np.ascontiguousarray(self.arms @ basis)
+        arms = np.ascontiguousarray(self._measured @ basis)
         answers = np.ascontiguousarray(self.answers @ basis)
         additive = self.notion == "additive"
         rows, columns = np.tril_indices(arms.shape[1])
@@ -489,15 +529,33 @@ class Problem:
             return Noise.GAUSSIAN
         if self.bounds is None or self.noise == "sub-Gaussian" or self.radius is not None:
             return Noise.SUB_GAUSSIAN
-        far = max(map(abs, self.bounds)) > FAR_BOUNDS * self.sigma
+        far = max(map(abs, self.bounds)) > FAR_BOUNDS * self.unit
         if far or not self.is_plain:
             return Noise.SUB_GAUSSIAN
         return Noise.BERNOULLI if self.noise == "bernoulli" else Noise.BOUNDED
 
-    @property
+    @cached_property
     def unit(self) -> float:
-        """In what the kernels count rewards: σ, or 1 where σ is unknown."""
+        """In what the kernels count values: σ, or 1 where σ is unknown.
+
+        Where every arm has its own, a power of two in their middle: so that arms and rewards that
+        somebody divides by σ beforehand are the same to the last bit.
+        """
+        if isinstance(self.sigma, tuple):
+            return float(2.0 ** round(float(np.log2(self.sigma).mean())))
         return 1.0 if self.sigma is None else self.sigma
+
+    @cached_property
+    def units(self) -> NDArray[np.float64]:
+        """In what the kernels count the rewards of each arm: its σ, or 1 where σ is unknown."""
+        if isinstance(self.sigma, tuple):
+            return np.array(self.sigma)
+        return np.full(len(self.arms), self.unit)
+
+    @property
+    def ratios(self) -> NDArray[np.float64]:
+        """The noise of each arm in the one unit of values; 1 where all have one σ."""
+        return self.units / self.unit
 
     def whiten(self, mu: ArrayLike) -> NDArray[np.float64]:
         """The parameter in the coordinates (and reward units) of `task`."""
@@ -513,13 +571,18 @@ class Problem:
         return np.asarray(self._basis @ estimate * self.unit)
 
     @cached_property
+    def common_direction(self) -> NDArray[np.float64] | None:
+        """What to add to the parameter of `task` for 1 unit more in every reward, if anything."""
+        return coordinates.constant_direction(self.task.arms, 1.0 / self.ratios)
+
+    @cached_property
     def offset(self) -> float | None:
         """What 1 more in every reward adds to the value of every answer; None if not to all alike.
 
         Where it adds to all alike, and only differences matter, a constant may be taken away from
         the rewards: nothing else changes.
         """
-        constant = coordinates.constant_direction(self.task.arms)
+        constant = self.common_direction
         if self.task.c != 1.0 or constant is None:
             return None
         if self.smoothness is not None and not smoothness.ignores(self.smoothness, constant):
@@ -641,12 +704,14 @@ def _bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
     return low, high
 
 
-def _sigma(sigma: Any, bounds: tuple[float, float] | None) -> float | None:
-    """σ as given, unknown, or derived from bounds."""
+def _sigma(
+    sigma: Any, bounds: tuple[float, float] | None, arms: int
+) -> float | tuple[float, ...] | None:
+    """σ as given, one for each arm, unknown, or derived from bounds."""
+    if isinstance(sigma, list | tuple) or np.ndim(sigma) > 0:
+        return _sigmas(sigma, bounds, arms)
     unknown = sigma is None or (isinstance(sigma, str) and sigma == "unknown")
-    stated = None if unknown else _number(sigma, "σ", SigmaError)
-    if stated is not None and stated <= 0:
-        raise SigmaError(f"σ must be positive, not {stated:g}")
+    stated = None if unknown else _positive(sigma, "σ")
     derived = stated if bounds is None else (bounds[1] - bounds[0]) / 2
     if derived is not None and not LEAST_SIGMA <= derived <= LARGEST_SIGMA:
         raise SigmaError(
@@ -660,6 +725,40 @@ def _sigma(sigma: Any, bounds: tuple[float, float] | None) -> float | None:
             f"({bounds[0]:g}, {bounds[1]:g}) mean σ = {derived:g}: give one of them"
         )
     return derived
+
+
+def _sigmas(sigma: Any, bounds: tuple[float, float] | None, arms: int) -> float | tuple[float, ...]:
+    """One σ for each arm; a single one where they are all the same."""
+    if bounds is not None:
+        raise SigmaError(
+            f"σ is given for each arm, but the bounds ({bounds[0]:g}, {bounds[1]:g}) mean "
+            f"σ = {(bounds[1] - bounds[0]) / 2:g} for all: give one of them"
+        )
+    found = _per_arm(sigma, arms, "σ", SigmaError)
+    if not (min(found) >= LEAST_SIGMA and max(found) <= LARGEST_SIGMA):
+        raise SigmaError("an arm's σ is beyond what double precision can square: take another unit")
+    if max(found) > LARGEST_RATIO * min(found):
+        raise SigmaError(
+            f"the noisiest arm has a σ of {max(found):g}, another one of {min(found):g}: beside "
+            "that it tells nothing, so leave it out, or state σ in one unit for all arms"
+        )
+    return found[0] if len(set(found)) == 1 else found
+
+
+def _positive(value: Any, what: str, error: type[ProblemError] = SigmaError) -> float:
+    number = _number(value, what, error)
+    if number <= 0:
+        raise error(f"{what} must be positive, not {number:g}")
+    return number
+
+
+def _per_arm(values: Any, arms: int, what: str, error: type[ProblemError]) -> tuple[float, ...]:
+    """A positive number for each arm."""
+    if np.ndim(np.asarray(values, object)) != 1 or len(values) != arms:
+        raise error(f"{what} must be one number for each of the {arms} arms, not {values!r}")
+    return tuple(
+        _positive(value, f"{what} of arm {arm}", error) for arm, value in enumerate(values)
+    )
 
 
 def _noise(noise: Any, bounds: tuple[float, float] | None) -> NoiseWord | None:

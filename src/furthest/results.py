@@ -61,7 +61,8 @@ class Results:
     steps: int  # measurements simulated
     seconds: float  # wall time, without compiling
     interrupted: bool = False
-    noise: float = 1.0  # standard deviation of the simulated noise, in the rewards' unit
+    # Standard deviation of the simulated noise in the rewards' unit, of each arm or of all.
+    noise: float | tuple[float, ...] = 1.0
     ridge: float = 0.0  # what V started with, times I; 0 for least squares
 
     @property
@@ -195,7 +196,7 @@ class Results:
             "steps": self.steps,
             "seconds": self.seconds,
             "interrupted": self.interrupted,
-            "noise": self.noise,
+            "noise": list(self.noise) if isinstance(self.noise, tuple) else self.noise,
             "ridge": self.ridge,
             "warnings": [words] if (words := self.unstopped_words) else [],
             "results": [_plain(summary) for summary in self.summary()],

@@ -44,7 +44,7 @@ class Simulation(NamedTuple):
     task: Task
     truth: NDArray[np.float64]  # (d,) μ in the task's coordinates
     means: NDArray[np.float64]  # (K,) ⟨μ, a⟩/σ
-    noise: float  # its standard deviation over σ
+    noise: float  # its standard deviation over σ, the same for all arms
     strategy: Strategy
     deltas: tuple[float, ...]  # descending
     seed: int
@@ -84,9 +84,10 @@ def simulate(
     Runs are numbered: `first` is the number of the first one, so that runs 0 … 99 and later
     `runs=400, first=100` are together the same as 500 runs at once.
 
-    The noise has the standard deviation `noise`, of which no rule is told: by default σ, and 1
-    where that is unknown. Where rewards are bounded, and every option has a value of its own, each
-    is one of the two bounds: no other rewards of the same mean vary more.
+    The noise has the standard deviation `noise`, of which no rule is told: by default σ, that of
+    each arm if they have their own, and 1 where it is unknown. Where rewards are bounded, and every
+    option has a value of its own, each is one of the two bounds: no other rewards of the same mean
+    vary more.
 
     With a `ridge` estimate, sampling and statistic have V = ridge·I + Σ N_a a aᵀ, in the problem's
     coordinates and with rewards in units of σ: published experiments were run so. Proofs are for
@@ -108,6 +109,8 @@ def simulate(
     levels = tuple(float(level) for level in np.ravel(delta))
     _check(levels, runs, jobs, max_rounds, seed, first)
     deviation = _noise(problem, noise)
+    if ridge and isinstance(problem.sigma, tuple):
+        raise InputError("a ridge is counted in one σ, but every arm has its own: leave it out")
     strategy.check_levels(levels)
     strategy.check_question(problem)
     if not 0 <= ridge < math.inf:
@@ -155,7 +158,7 @@ def simulate(
         steps=int(done.steps.sum()),
         seconds=seconds,
         interrupted=interrupted,
-        noise=deviation,
+        noise=problem.sigma if isinstance(problem.sigma, tuple) else deviation,
         ridge=ridge,
     )
     if results.unstopped_words and not quiet:
@@ -177,6 +180,8 @@ def _noise(problem: Problem, noise: float | None) -> float:
     """What is given, or σ, or 1."""
     if noise is None:
         return problem.unit
+    if isinstance(problem.sigma, tuple):
+        raise InputError("every arm has a σ of its own, and is simulated with it: no other noise")
     if problem.noise_code >= Noise.BOUNDED:
         raise InputError("results within bounds are simulated as one of the two: no other noise")
     return check_noise(noise)

@@ -27,7 +27,7 @@ def fill(study: ft.Study, mu: np.ndarray, results: int, seed: int) -> None:
     """Workers, a failure, a measurement nobody asked for; until it stops or there are enough."""
     rng = np.random.default_rng(seed)
     means = study.problem.arms @ mu
-    sigma = study.problem.sigma or 0.5
+    sigma = 0.5 if study.problem.sigma is None else study.problem.unit
     study.add(0, means[0] + sigma * rng.standard_normal(), id="from before")
     study.fail(study.ask().id, "the sensor froze, whatever the value")
     while len(study.history()) < results:

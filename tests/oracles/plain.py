@@ -32,7 +32,7 @@ class Plain:
         self.counts = np.bincount(self.arms, minlength=len(problem.arms))
         rows = problem.arms[self.arms]
         self.estimate = np.linalg.lstsq(rows, self.rewards, rcond=1e-9)[0]
-        self.matrix = problem.arms.T @ (problem.arms * self.counts[:, None]) / problem.sigma**2
+        self.matrix = problem.arms.T @ (problem.arms * self.counts[:, None]) / problem.unit**2
         self.inverse = np.linalg.pinv(self.matrix, rcond=1e-9, hermitian=True)
         self.values = problem.answers @ self.estimate
         self.c, self.e = constants(problem)
@@ -68,7 +68,7 @@ class Plain:
         distance = distance or projected_distance
         d = self.problem.arms.shape[1]
         base = self.problem.arms.T @ self.problem.arms / len(self.problem.arms)
-        base = base / self.problem.sigma**2
+        base = base / self.problem.unit**2
         lowest = np.inf
         for x in rivals(self.problem, z):
             y, n = self.contrast(z, x)
@@ -135,5 +135,5 @@ def compiled(problem: Problem, measurements: Measurements) -> Evidence:
     task = problem.task
     evidence = no_evidence(task)
     for arm, reward in measurements:
-        take_in(task, evidence, arm, reward / problem.sigma)
+        take_in(task, evidence, arm, reward / problem.unit)
     return evidence

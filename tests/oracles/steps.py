@@ -60,7 +60,7 @@ def _targets(rule: Any) -> Array:
 def constants(problem: Problem) -> tuple[float, float]:
     """(c, e), values being in units of σ."""
     if problem.notion == "additive":
-        return 1.0, problem.eps / problem.sigma
+        return 1.0, problem.eps / problem.unit
     return 1.0 - problem.eps, 0.0
 
 

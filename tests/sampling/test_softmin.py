@@ -19,7 +19,7 @@ ROUNDS = 200
 def chooser(problem: Problem, tau: float = 0.5, kappa: float = 1.0):
     """The rule from its formulas, for rewards in units of σ."""
     additive = problem.notion == "additive"
-    c, e = (1.0, problem.eps / problem.sigma) if additive else (1 - problem.eps, 0.0)
+    c, e = (1.0, problem.eps / problem.unit) if additive else (1 - problem.eps, 0.0)
 
     def pairs(data: Data, z: int):
         for x in range(len(data.answers)):

@@ -89,7 +89,7 @@ def test_draws_are_from_the_posterior(sigma, flat):
     for number in range(9):
         arm = number % len(arms)
         take_in(task, evidence, arm, 1.5 * (arm == 0) + rng.standard_normal())
-    posterior = foresight.Posterior(task, evidence)
+    posterior = foresight.Posterior(problem, evidence)
     drawn = [posterior.draw(rng) for _ in range(SAMPLE)]
     mu = np.linalg.lstsq(task.arms, np.array([each.means for each in drawn]).T)[0][0]
     noise = np.log([each.noise for each in drawn])
@@ -106,7 +106,7 @@ def test_values_are_drawn_closer_together_than_estimated_and_not_lower():
     task, evidence, rng = problem.task, no_evidence(problem.task), np.random.default_rng(2)
     for arm in range(10):
         take_in(task, evidence, arm, 1000 + rng.standard_normal())
-    posterior = foresight.Posterior(task, evidence)
+    posterior = foresight.Posterior(problem, evidence)
     drawn = np.array([posterior.draw(rng).means for _ in range(500)])
     estimates = task.arms @ evidence.estimate
     # Under a flat prior the noise is added to them once more, in nine directions of ten.
@@ -119,7 +119,7 @@ def test_what_is_far_apart_stays_where_it_is():
     task, evidence, rng = problem.task, no_evidence(problem.task), np.random.default_rng(2)
     for number in range(12):
         take_in(task, evidence, number % 3, 10_000.0 * (number % 3) + rng.standard_normal())
-    posterior = foresight.Posterior(task, evidence)
+    posterior = foresight.Posterior(problem, evidence)
     drawn = [posterior.draw(rng) for _ in range(500)]
     assert np.mean([each.means for each in drawn], axis=0) == pytest.approx(
         task.arms @ evidence.estimate, abs=0.3

@@ -69,7 +69,7 @@ def _show(
     problem = instance.problem
     names = [o.plain(name) for name in problem.answer_names]
     o.print_problem(console, instance)
-    if problem.sigma is None:
+    if isinstance(result.noise, float) and problem.sigma is None:
         o.print_noise(console, problem, result.noise)
     table = o.table("", "answer", "T", "certified bracket")
     bracket = f"[{result.lower:.8g}, {result.upper:.8g}]".replace("[", "\\[")

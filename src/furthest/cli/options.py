@@ -39,7 +39,10 @@ NotionName = Annotated[
 ]
 Sigma = Annotated[
     str | None,
-    typer.Option(help="Standard deviation of the noise, or `unknown`.", show_default="1"),
+    typer.Option(
+        help="Standard deviation of the noise, one for each arm (`0.1,0.1,2`), or `unknown`.",
+        show_default="1",
+    ),
 ]
 FIGURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
 
@@ -108,12 +111,12 @@ def find_instance(
     """The instance that the command line means."""
     from furthest import files
 
-    parameter = None if mu is None else [_number(part, "--mu") for part in mu.split(",")]
+    parameter = None if mu is None else _numbers(mu, "--mu")
     return files.find_instance(
         text,
         eps=eps,
         notion=notion,  # type: ignore[arg-type]  # Problem checks it
-        sigma=sigma,
+        sigma=_numbers(sigma, "--sigma") if sigma and "," in sigma else sigma,
         mu=parameter,
     )
 
@@ -157,6 +160,10 @@ def _value(text: str) -> Any:
     return numbers if len(numbers) > 1 else numbers[0]
 
 
+def _numbers(text: str, where: str) -> list[float]:
+    return [_number(part, where) for part in text.split(",")]
+
+
 def _number(text: str, where: str) -> float:
     try:
         return number(text)
@@ -189,10 +196,9 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
 def print_problem(console: "Console", instance: Any) -> None:
     """One line: which instance, how many arms, what is asked."""
     problem = instance.problem
-    sigma = "unknown" if problem.sigma is None else f"{problem.sigma:g}"
     console.print(
         f"[bold]{plain(instance.name)}[/bold]  {problem.notion} ε = {problem.eps:g}, "
-        f"σ = {sigma}, {len(problem.arms)} arms, {len(problem.answers)} answers"
+        f"σ = {problem.sigma_words}, {len(problem.arms)} arms, {len(problem.answers)} answers"
     )
 
 
@@ -222,7 +228,7 @@ def print_noise(console: "Console", problem: "Problem", noise: float | None) -> 
         assumed = "noise 1 assumed: say with --noise what to expect" if noise is None else ""
         console.print(assumed or f"noise {noise:g} assumed, of which no rule is told")
     elif noise is not None and noise != problem.sigma:
-        console.print(f"noise {noise:g} simulated; the rules are told σ = {problem.sigma:g}")
+        console.print(f"noise {noise:g} simulated; the rules are told σ = {problem.sigma_words}")
 
 
 def print_warnings(console: "Console", warnings: Iterable[str | None]) -> None:

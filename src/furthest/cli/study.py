@@ -540,10 +540,9 @@ def _show(study: "Study", status: "Status", future: "Foresight | None", asked: b
 
     console = Console()
     problem = study.problem
-    sigma = "unknown" if problem.sigma is None else f"{problem.sigma:g}"
     console.print(
         f"[bold]{o.plain(study.name)}[/bold]  {problem.notion} ε = {problem.eps:g}, "
-        f"δ = {study.delta:g}, σ = {sigma}, {len(problem.arms)} arms, "
+        f"δ = {study.delta:g}, σ = {problem.sigma_words}, {len(problem.arms)} arms, "
         f"{len(problem.answers)} answers",
         highlight=False,
     )

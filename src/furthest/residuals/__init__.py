@@ -10,7 +10,8 @@
 
 Where the condition holds, an e-value ever reaches 1/p with probability at most p, whenever it is
 looked at and whatever the sampling rule: docs/theory/doubts.md. A given σ is an upper bound for
-every arm, so it needs neither equal noise nor a Gaussian.
+every arm, so it needs neither equal noise nor a Gaussian. Where every arm has its own, values and
+features are brought to one noise first, as for the tests (docs/theory/arms.md).
 
 None of them can see noise that is heavy-tailed but rare, means that drift, results that depend on
 each other, or a direction of the features in which there is only one arm.
@@ -37,7 +38,7 @@ from furthest.residuals.repeats import Repeats, repeats, rounding
 if TYPE_CHECKING:
     from furthest.problem import Problem
 
-__all__ = ["DOUBT", "REFUTED", "Finding", "Repeats", "examine", "rounding", "unseen"]
+__all__ = ["DOUBT", "REFUTED", "Finding", "Repeats", "examine", "rounding", "sample_of", "unseen"]
 
 # From here on a condition is in doubt: wrongly so in one study of 20 at most …
 DOUBT = math.log(20)
@@ -92,7 +93,7 @@ def examine(
     """
     if len(values) == 0:
         return []
-    sample = summarise(arms, values, sizes, deviations)
+    sample = sample_of(problem, arms, values, sizes, deviations)
     if problem.sigma is None:
         one = slice(None) if sizes is None else sizes == 1
         impossible = _repeating(problem, arms[one], values[one])
@@ -101,9 +102,9 @@ def examine(
             [impossible] if impossible else [_unequal(problem, sample), _misfit(problem, sample)]
         )
     else:
-        noise = _noise(problem.sigma, sample)
+        noise = _noise(problem, sample)
         # A σ that is too small would make everything look like a misfit.
-        sigma = None if noise.log_e >= DOUBT else problem.sigma
+        sigma = None if noise.log_e >= DOUBT else problem.unit
         found = [noise, _misfit(problem, sample, sigma)]
         if problem.radius is not None:
             found.append(_outside(problem, sample))
@@ -112,25 +113,56 @@ def examine(
 
 def unseen(problem: "Problem", sample: Sample) -> Unseen:
     """What the linear model is trusted with."""
-    sigma = sample.spread if problem.sigma is None else problem.sigma
+    sigma = sample.spread if problem.sigma is None else problem.unit
     features = problem.task.arms[sample.seen]
     roots = np.sqrt(sample.counts)
     fit = np.linalg.lstsq(roots[:, None] * features, roots * sample.means, rcond=None)[0]
     return Unseen(
         arms=len(problem.arms) - len(sample.seen),
-        deviation=hidden_deviation(features, sample, sigma),
+        deviation=hidden_deviation(features, sample, sigma * problem.ratios[sample.seen]),
         differences=float(np.ptp(problem.task.answers @ fit)),
     )
 
 
-def _noise(sigma: float, sample: Sample) -> Finding:
-    squares = float(sample.within.sum()) / sigma**2
+def sample_of(
+    problem: "Problem",
+    arms: NDArray[np.int64],
+    values: NDArray[np.float64],
+    sizes: NDArray[np.int64] | None = None,
+    deviations: NDArray[np.float64] | None = None,
+) -> Sample:
+    """The results in numbers, with the noise of all arms brought to one unit."""
+    ratios = problem.ratios[arms]
+    apart = None if deviations is None else deviations / ratios
+    return summarise(arms, values / ratios, sizes, apart)
+
+
+def _noise(problem: "Problem", sample: Sample) -> Finding:
+    squares = sample.within / problem.unit**2
+    log_e = noise_log_e_value(float(squares.sum()), float(sample.squares.sum()))
+    words = f"the noise is larger than σ = {problem.sigma_words} says: within the arms it is about "
+    words += f"{sample.spread:.3g}"
+    if isinstance(problem.sigma, tuple):
+        # Every σ is a claim of its own, and a quiet arm must not hide that another is too noisy.
+        own = np.array(list(map(noise_log_e_value, squares.tolist(), sample.squares.tolist())))
+        log_e = float(np.logaddexp(log_e, np.logaddexp.reduce(own) - math.log(len(own))))
+        log_e -= math.log(2)
+        words = _too_noisy(problem, sample, int(own.argmax()))
     return Finding(
         "noise level",
-        noise_log_e_value(squares, float(sample.squares.sum())),
-        f"the noise is larger than σ = {sigma:g} says: within the arms it is about "
-        f"{sample.spread:.3g}",
+        log_e,
+        words,
         "the guarantee holds for the σ given, so start again with a larger one, or with σ unknown",
+    )
+
+
+def _too_noisy(problem: "Problem", sample: Sample, row: int) -> str:
+    """The arm that speaks most against the σ of the arms."""
+    arm, freedom = sample.seen[row], max(sample.squares[row] - 1, 1)
+    spread = math.sqrt(sample.within[row] / freedom) * problem.ratios[arm]
+    return (
+        f"the noise is larger than σ = {problem.sigma_words} says: that of "
+        f"{problem.arm_names[arm]!r} is about {spread:.3g} instead of {problem.units[arm]:g}"
     )
 
 
@@ -141,12 +173,13 @@ def _misfit(problem: "Problem", sample: Sample, sigma: float | None = None) -> F
         return Finding("linear", log_e, "", "")
     apart = deviations(features, sample.counts, sample.means)
     worst = int((np.sqrt(sample.counts) * np.abs(apart)).argmax())
+    distance = abs(apart[worst]) * problem.ratios[sample.seen[worst]]
     side = "above" if apart[worst] > 0 else "below"
     return Finding(
         "linear",
         log_e,
         f"the features do not explain the values: {problem.arm_names[sample.seen[worst]]!r} is "
-        f"measured {abs(apart[worst]):.3g} {side} its prediction",
+        f"measured {distance:.3g} {side} its prediction",
         f"the guarantee needs a linear model: {_columns(problem, sample, sigma)}",
     )
 

@@ -31,7 +31,10 @@ def columns_to_try(
     """
     features = problem.arms[sample.seen]
     features = features / np.maximum(np.abs(features).max(axis=0), np.finfo(float).tiny)
-    candidates = dict(_candidates(problem, features))
+    # The sample is in one unit of noise, and so are the columns that are to explain it.
+    ratios = problem.ratios[sample.seen]
+    candidates = {name: column / ratios for name, column in _candidates(problem, features)}
+    features = features / ratios[:, None]
     found: list[str] = []
     log_e = misfit_log_e_value(features, sample, sigma)
     while candidates and len(found) < MOST_COLUMNS and log_e >= doubt:

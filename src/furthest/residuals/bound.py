@@ -27,7 +27,9 @@ def bound_log_e_value(problem: "Problem", sample: Sample) -> float:
         return -math.inf
     means = sample.means / problem.unit
     if problem.offset is not None:
-        means = means - means.mean()  # the bound says nothing about it, and digits are saved
+        # The bound says nothing about what all rewards share, and digits are saved.
+        ratios = problem.ratios[sample.seen]
+        means = means - (means * ratios).mean() / ratios
     estimate = np.asarray(np.linalg.solve(matrix, features.T @ (sample.counts * means)), float)
     work, terms = ellipsoid(task, known), []
     for kappa in mixture_scales(len(matrix)):

@@ -76,19 +76,20 @@ def summarise(
     return Sample(seen, counts, means, np.asarray(within, float), squares.astype(float))
 
 
-def hidden_deviation(features: Matrix, sample: Sample, sigma: float) -> float:
+def hidden_deviation(features: Matrix, sample: Sample, sigmas: Vector) -> float:
     """How far one arm's value could be from its features' prediction without showing.
 
     A deviation δ of arm a moves the arm's mean by (1 − h)δ against the fit, h = n_a‖a‖²_{V⁻¹}, and
     the noise of that is σ√((1 − h)/n_a): this is the δ of two standard errors, in the arm where it
-    is largest; infinite where an arm alone decides what the features mean.
+    is largest; infinite where an arm alone decides what the features mean. σ is that of each arm,
+    features and sample are in one unit of noise.
     """
     rows = np.sqrt(sample.counts)[:, None] * features
     basis, singular, _ = np.linalg.svd(rows, full_matrices=False)
     kept = singular > RANK_TOLERANCE * singular[0]
     rest = 1.0 - (basis[:, kept] ** 2).sum(axis=1)
-    least = float((sample.counts * np.where(rest > RANK_TOLERANCE, rest, 0.0)).min())
-    return 2.0 * sigma / math.sqrt(least) if least > 0 else math.inf
+    informed = sample.counts * np.where(rest > RANK_TOLERANCE, rest, 0.0)
+    return float((2.0 * sigmas / np.sqrt(informed)).max()) if informed.min() > 0 else math.inf
 
 
 def noise_log_e_value(squares: float, rounds: float) -> float:

@@ -181,7 +181,7 @@ def guarantee(settings: Settings, answer: str | None, rests_on: Sequence[Conditi
     noise = (
         f"{promise.noise} noise of one constant, unknown σ"
         if problem.sigma is None
-        else f"noise {promise.noise} with σ = {problem.sigma:g}"
+        else f"noise {promise.noise} with σ = {problem.sigma_words}"
     )
     if settings.strategy.test.needs_bound:
         noise += f" and a parameter with μᵀPμ ≤ {problem.radius:g}"
@@ -243,7 +243,8 @@ def slacks(ledger: Ledger) -> dict[str, Slack]:
     problem, results = ledger.settings.problem, columns(ledger.counting)
     share = max(ROUNDING, ROUNDING_PER_SIZE * size_over_noise(problem, results))
     figure = Slack(share)
-    unit = np.abs(results.values).max(initial=0.0) if problem.sigma is None else problem.sigma
+    largest = float(np.abs(results.values).max(initial=0.0))
+    unit = largest if problem.sigma is None else float(problem.units.max())
     return {"statistic": figure, "threshold": figure, "estimate": Slack(share, share * unit)}
 
 

@@ -15,7 +15,7 @@ from furthest.codes import Noise
 from furthest.display import count
 from furthest.problem import Problem
 from furthest.residuals import REFUTED as REFUTING_EVIDENCE
-from furthest.residuals import Finding, examine, rounding, unseen
+from furthest.residuals import Finding, examine, rounding, sample_of, unseen
 from furthest.residuals.evalues import summarise
 from furthest.study.events import ADDED, AS_ASKED, Columns, Event, columns, note_of
 from furthest.study.fold import Fold
@@ -105,7 +105,7 @@ def _linear(problem: Problem, finding: Finding | None, results: Columns) -> Cond
         return Condition(name, needs, HOLDS, f"each arm has a value of its own{same}")
     if finding is not None or not len(results.arms):
         return _judged(name, needs, finding, "nothing is measured yet")
-    blind = unseen(problem, summarise(*results))
+    blind = unseen(problem, sample_of(problem, *results))
     trust = ["the measurements do not contradict it"]
     if math.isfinite(blind.deviation):
         trust.append(
@@ -137,7 +137,7 @@ def _noise(problem: Problem, found: dict[str, Finding], results: Columns) -> lis
         inside += f"{low:g} or {high:g}" if either else f"[{low:g}, {high:g}]"
         return [Condition("noise", inside, HOLDS, "others were refused")]
     if problem.sigma is not None:
-        needs = f"the noise is sub-Gaussian with σ = {problem.sigma:g}"
+        needs = f"the noise is sub-Gaussian with σ = {problem.sigma_words}"
         return [_judged("noise", needs, found.get("noise level"), fine)]
     gaussian = _judged("Gaussian", "the noise is Gaussian", found.get("Gaussian"), fine)
     one = results.sizes == 1
@@ -196,13 +196,16 @@ def _digits(problem: Problem, results: Columns) -> Condition:
 
 def size_over_noise(problem: Problem, results: Columns) -> float:
     """How many times as large as their noise the values are that are computed with."""
-    scale, values = problem.sigma or summarise(*results).spread, results.values
-    if not scale > 0:
-        return 0.0  # nothing tells how large the noise is
-    size = float(np.abs(values).max(initial=0.0))
+    values = results.values
+    sizes = np.abs(values)
     if problem.offset is not None and len(values):
-        size = float(np.ptp(values))  # what all share is taken away before anything is computed
-    return size / scale
+        # What all share is taken away before anything is computed.
+        sizes = np.full(len(values), np.ptp(values))
+    if problem.sigma is not None:
+        return float((sizes / problem.units[results.arms]).max(initial=0.0))
+    scale = summarise(*results).spread
+    # If it is 0, nothing tells how large the noise is.
+    return float(sizes.max(initial=0.0)) / scale if scale > 0 else 0.0
 
 
 def _sign(problem: Problem) -> list[Condition]:

@@ -307,7 +307,7 @@ class Settings:
             ("σ", self.problem.sigma, other.problem.sigma),
         ):
             if mine != yours:
-                before, now = ("unknown" if each is None else each for each in (mine, yours))
+                before, now = map(_listed, (mine, yours))
                 found.append(f"{name} is {before}, not {now}")
         found += [
             f"the {name.replace('_', ' ').replace('initial', 'first arms')} are others"
@@ -319,6 +319,12 @@ class Settings:
         if _words(self.strategy) != _words(other.strategy):
             found.append("the strategy is another")
         return found
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return "unknown" if value is None else value
 
 
 def _words(strategy: Strategy) -> str:
@@ -334,7 +340,7 @@ def problem_data(problem: Problem) -> dict[str, Any]:
         "answers": _rows(problem.answers) if own_answers else None,
         "eps": problem.eps,
         "notion": problem.notion,
-        "sigma": problem.sigma,
+        "sigma": list(problem.sigma) if isinstance(problem.sigma, tuple) else problem.sigma,
         "bounds": None if problem.bounds is None else list(problem.bounds),
         **({} if problem.noise is None else {"noise": problem.noise}),
         "arm_names": list(problem.arm_names),

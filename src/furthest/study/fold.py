@@ -157,7 +157,7 @@ class Fold:
         if self.task.noise >= Noise.BOUNDED:
             return 0.0  # they are not large: `Problem` sees to it
         known = self.task.noise == Noise.SUB_GAUSSIAN
-        scale = self.problem.unit if known else float(np.ptp(values))
+        scale = float(self.problem.units.min() if known else np.ptp(values))
         large = np.abs(values).max() > LARGE * scale
         return float(values[0]) if large and self.problem.offset is not None else 0.0
 
@@ -176,12 +176,12 @@ class Fold:
         return taken
 
     def _in_units(self, results: Columns) -> tuple[Arms, Rewards, Arms, Rewards]:
-        """For `told`: the sums of results and the squares within them, in the task's unit.
+        """For `told`: the sums of results and the squares within them, in the arms' units.
 
         Sums of yes/no outcomes are exact. Where rewards are bounded and nobody told their
         deviation, it is taken to be the largest that there can be.
         """
-        sizes, unit = results.sizes, self.problem.unit
+        sizes, unit = results.sizes, self.problem.units[results.arms]
         rewards = sizes * ((results.values - self.shift) / unit)
         within = np.nan_to_num((sizes - 1) * (results.deviations / unit) ** 2)
         several = sizes > 1

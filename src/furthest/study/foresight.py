@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 
 from furthest.characteristic import complexity
 from furthest.codes import Noise
-from furthest.coordinates import constant_direction
 from furthest.engine import Run, simulated
 from furthest.errors import InputError, ParameterError
 from furthest.kernels.evidence import Clock, Evidence, Squares
+from furthest.problem import Problem
 from furthest.study.events import Settings
 from furthest.study.fold import Fold, copied
 from furthest.study.records import Foresight
-from furthest.task import Task
 
 # A future longer than this is given up, and all are once so many measurements were simulated.
 HORIZON, BUDGET = 50_000, 400_000
@@ -71,11 +70,10 @@ class Drawn(NamedTuple):
 class Posterior:
     """Of μ and σ, in the coordinates and the reward unit of the task."""
 
-    def __init__(self, task: Task, evidence: Evidence) -> None:
-        self._task = task
+    def __init__(self, problem: Problem, evidence: Evidence) -> None:
+        self._task = task = problem.task
         rounds, d = int(evidence.clock[Clock.ROUNDS]), task.arms.shape[1]
-        flat = _constant(task)
-        shrunk = np.eye(d) - flat.T @ flat
+        shrunk, flat = _prior(problem)
         contrasts = d - len(flat)
         # The weight spread^α makes the prior of k contrasts ‖μ‖^(α−k): α = k is flat, α = 1 uniform
         # in the spread. Half the way: with α = 1, or Stein's α = 2, one good option among many that
@@ -118,18 +116,29 @@ class Posterior:
         return Drawn(means, noise)
 
 
-def _constant(task: Task) -> NDArray[np.float64]:
-    """(1, d) unit vector of the direction that raises all arms alike; (0, d) if there is none."""
-    direction = constant_direction(task.arms)
-    if direction is None:
-        return np.zeros((0, task.arms.shape[1]))
-    unit: NDArray[np.float64] = direction / np.linalg.norm(direction)
-    return unit[None]
+def _prior(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The prior's precision for a spread of 1, times 1/d; and the direction in which it is flat.
+
+    The arms' values have one spread, whatever their noise: with raw arms R, the precision is RᵀR/K,
+    which is I where all have one σ. Flat is (1, d) the unit vector of the direction that raises all
+    rewards alike, (0, d) if there is none.
+    """
+    arms, direction = problem.task.arms, problem.common_direction
+    d = arms.shape[1]
+    flat = np.zeros((0, d))
+    if direction is not None:
+        flat = (direction / np.linalg.norm(direction))[None]
+    if not isinstance(problem.sigma, tuple):
+        return np.eye(d) - flat.T @ flat, flat
+    raw = arms * problem.ratios[:, None]
+    along = raw @ flat.T  # all entries are equal
+    raw = raw - along @ np.linalg.pinv(along) @ raw
+    return raw.T @ raw / len(raw), flat
 
 
 def _futures(fold: Fold, draws: int, rng: Generator) -> tuple[NDArray[np.float64], int]:
     """Measurements until each future stops, and how far those were followed that did not."""
-    posterior = Posterior(fold.task, fold.state.evidence)
+    posterior = Posterior(fold.problem, fold.state.evidence)
     begun = int(fold.state.evidence.clock[Clock.ROUNDS])
     running = [(number, copied(fold.state), posterior.draw(rng)) for number in range(draws)]
     needed = np.zeros(draws)

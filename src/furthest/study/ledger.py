@@ -443,7 +443,8 @@ class Ledger:
             return problem.bounds
         largest = LARGEST_OF_ALL
         if problem.sigma is not None and self.settings.version >= LIMITED:
-            largest = problem.sigma * (LARGEST if problem.offset is None else LARGEST_OFFSET)
+            least = float(problem.units.min())
+            largest = least * (LARGEST if problem.offset is None else LARGEST_OFFSET)
         return -largest, largest
 
 

@@ -178,11 +178,10 @@ def _table(title: str, head: str, rows: Sequence[str], count: int) -> str:
 
 def _facts(study: Study, status: Status) -> str:
     problem, settings, proof = study.problem, study.settings, status.certificate
-    sigma = "unknown" if problem.sigma is None else f"{problem.sigma:g}"
     strategy = settings.strategy
     facts: dict[str, Any] = {
-        "question": f"{problem.notion} ε = {problem.eps:g}, δ = {study.delta:g}, σ = {sigma}, "
-        f"{len(problem.arms)} arms, {len(problem.answers)} answers",
+        "question": f"{problem.notion} ε = {problem.eps:g}, δ = {study.delta:g}, "
+        f"σ = {problem.sigma_words}, {len(problem.arms)} arms, {len(problem.answers)} answers",
         "measurements": status.counts,
         "rule": f"{strategy.name} sampling, {strategy.candidate} answer, stopping "
         f"{strategy.stopping}: {strategy.guarantee_for(problem).words}",
