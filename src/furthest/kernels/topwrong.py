@@ -195,6 +195,7 @@ class Case(NamedTuple):
     values: Vector  # (Z,)
     projected: Matrix  # (d, Z)
     inverse: Matrix  # (d, d)
+    slack: float = 0.0  # by how much more than e the answer in question, no other, may fall short
 
 
 def top_wrong(
@@ -235,7 +236,7 @@ def top_wrong(
         work=np.zeros((d, d)),
     )
     square = state.factor
-    example = Case(square, 1.0, 0.0, 1.0, state.total, square, square)
+    example = Case(square, 1.0, 0.0, 1.0, state.total, square, square, 0.0)
     tester = decision or TOP_WRONG
     state.registers[Register.TESTER] = tester.address(state, example, state.total, square, 0, 0)
     return state
@@ -313,12 +314,22 @@ def _fold(state: TopWrong, a: Vector, inverse: Matrix, rounds: float, reward: fl
 @kernel
 def met(state: TopWrong, task: Task, evidence: Evidence, z: int, level: int) -> bool:
     """Whether the test accepts answer z at this confidence level."""
-    arguments = (state, case(task, evidence), evidence.estimate, evidence.matrix, z, level)
+    arguments = (state, case(task, evidence, 0.0), evidence.estimate, evidence.matrix, z, level)
     return _accepts_at(state.registers[Register.TESTER], arguments)
 
 
 @kernel
-def case(task: Task, evidence: Evidence) -> Case:
+def met_within(state: TopWrong, task: Task, evidence: Evidence, z: int, slack: float) -> bool:
+    """Whether it would if z alone might fall short by more than e, at the first level.
+
+    For all slack ≥ 0 at once that is as true as the test: docs/theory/budget.md.
+    """
+    arguments = (state, case(task, evidence, slack), evidence.estimate, evidence.matrix, z, 0)
+    return _accepts_at(state.registers[Register.TESTER], arguments)
+
+
+@kernel
+def case(task: Task, evidence: Evidence, slack: float = 0.0) -> Case:
     """The part of task and evidence that the test looks at."""
     return Case(
         task.answers,
@@ -328,6 +339,7 @@ def case(task: Task, evidence: Evidence) -> Case:
         evidence.values,
         evidence.projected,
         evidence.inverse,
+        slack,
     )
 
 
@@ -398,7 +410,7 @@ def weak_pair(state: TopWrong, case: Case, z: int, level: int, first_x: int, las
     for x in range(first_x, last_x):
         if x == z:
             continue
-        strengths[x] = strength(state, case, z, x, z)
+        strengths[x] = strength(state, case, z, x, z, case.slack)
         if not strengths[x] >= state.required[Price.FIRST, level]:  # nor is what is no number
             return x
     return -1
@@ -416,18 +428,21 @@ def harmless(state: TopWrong, case: Case, z: int, x: int, other: int, level: int
         return True
     required = state.required
     total = math.exp(state.strengths[x] - required[Price.FALLBACK, level])
-    total += math.exp(strength(state, case, other, x, other) - required[Price.FIRST, level])
+    alone = strength(state, case, other, x, other, 0.0)
+    total += math.exp(alone - required[Price.FIRST, level])
     if total < 1.0:
-        total += math.exp(strength(state, case, z, x, other) - required[Price.SUMMED, level])
+        both = strength(state, case, z, x, other, case.slack)
+        total += math.exp(both - required[Price.SUMMED, level])
     return total >= 1.0
 
 
 @kernel
-def strength(state: TopWrong, case: Case, z: int, x: int, other: int) -> float:
+def strength(state: TopWrong, case: Case, z: int, x: int, other: int, slack: float = 0.0) -> float:
     """F(y), log evidence of the contrast y = (z − c·x) + lean·(z − z'), lean = 1 in `top-wrong`.
 
     With z' = z that is the evidence against "x is the best and z is wrong". With another z', the
     evidence against "x is the best, z' the top wrong answer, and z wrong": both terms are then ≤ 0.
+    With slack, z is wrong only if it falls short by more than e + slack.
     """
     y, dual = state.vectors[Scratch.CONTRAST], state.vectors[Scratch.DUAL]
     answers, values, projected, c = case.answers, case.values, case.projected, case.c
@@ -441,8 +456,8 @@ def strength(state: TopWrong, case: Case, z: int, x: int, other: int) -> float:
         own += answers[z, i] * answers[z, i]
     if not size > SAME * own:
         # z = c·x is ε-best whatever μ is; a sum that vanishes says nothing, unless e > 0
-        return math.inf if other == z or case.e > 0.0 else -math.inf
-    gap = (values[z] - c * values[x] + case.e) + lean * (values[z] - values[other])
+        return math.inf if other == z or case.e + slack > 0.0 else -math.inf
+    gap = (values[z] - c * values[x] + case.e) + lean * (values[z] - values[other]) + slack
     return _log_e_value(state, case.inverse, case.rounds, gap, size)
 
 
