@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from furthest.characteristic import Complexity, complexity
     from furthest.errors import (
+        BudgetError,
         ChangeError,
         ContradictionError,
         DuplicateAnswersError,
         EpsilonError,
         FileError,
         FurthestError,
+        InconclusiveError,
         InputError,
         MissingExtraError,
         NotFiniteError,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from furthest.study.records import (
         AnswerVerdict,
         Certificate,
+        Conclusion,
         Condition,
         Failure,
         Foresight,
@@ -58,9 +61,11 @@ __version__ = "0.5.0"  # here alone: pyproject.toml reads it
 # Imported when first used: `import furthest` itself stays light.
 _HOMES = {
     "AnswerVerdict": "study.records",
+    "BudgetError": "errors",
     "Certificate": "study.records",
     "ChangeError": "errors",
     "Complexity": "characteristic",
+    "Conclusion": "study.records",
     "Condition": "study.records",
     "ContradictionError": "errors",
     "DuplicateAnswersError": "errors",
@@ -71,6 +76,7 @@ _HOMES = {
     "Foresight": "study.records",
     "FurthestError": "errors",
     "Guarantee": "stopping.test",
+    "InconclusiveError": "errors",
     "InputError": "errors",
     "Instance": "instances",
     "Measurement": "study.records",
@@ -114,9 +120,11 @@ _HOMES = {
 
 __all__ = [
     "AnswerVerdict",
+    "BudgetError",
     "Certificate",
     "ChangeError",
     "Complexity",
+    "Conclusion",
     "Condition",
     "ContradictionError",
     "DuplicateAnswersError",
@@ -127,6 +135,7 @@ __all__ = [
     "Foresight",
     "FurthestError",
     "Guarantee",
+    "InconclusiveError",
     "InputError",
     "Instance",
     "Measurement",
