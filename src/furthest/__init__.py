@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from furthest.budgeting import Expectation, expected_eps
     from furthest.characteristic import Complexity, complexity
     from furthest.errors import (
         BudgetError,
@@ -71,6 +72,7 @@ _HOMES = {
     "DuplicateAnswersError": "errors",
     "EpsilonError": "errors",
     "Event": "study.events",
+    "Expectation": "budgeting",
     "Failure": "study.records",
     "FileError": "errors",
     "Foresight": "study.records",
@@ -110,6 +112,7 @@ _HOMES = {
     "VerificationError": "errors",
     "circle": "instances",
     "complexity": "characteristic",
+    "expected_eps": "budgeting",
     "hard": "instances",
     "random": "instances",
     "read_problem": "files",
@@ -130,6 +133,7 @@ __all__ = [
     "DuplicateAnswersError",
     "EpsilonError",
     "Event",
+    "Expectation",
     "Failure",
     "FileError",
     "Foresight",
@@ -169,6 +173,7 @@ __all__ = [
     "VerificationError",
     "circle",
     "complexity",
+    "expected_eps",
     "hard",
     "random",
     "read_problem",

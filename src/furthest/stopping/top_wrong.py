@@ -36,7 +36,7 @@ from furthest.stopping.contrasts import (
 )
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import MOST, NATS, PROVEN, PROVEN_UNKNOWN_SIGMA, Score, StoppingTest
-from furthest.stopping.within import of_slack
+from furthest.stopping.within import of_question
 from furthest.task import Task
 
 # How closely the ln 1/δ of a score is looked for.
@@ -198,26 +198,13 @@ def excludes(test: TopWrong, task: Task, evidence: Evidence, z: int) -> bool:
 
 
 def within(test: TopWrong, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
-    """The e-processes stay those of the study's question; z alone may fall short by more."""
-    return of_slack(
+    """The e-processes stay those of the study's question; of z alone less is asked."""
+    return of_question(
         task,
         evidence,
-        lambda slack: bool(met_within(test, task, evidence, z, slack)),
-        lambda: floor(test, task, evidence),
+        lambda asked: bool(met_within(test, task, evidence, z, task.c - asked.c, asked.e - task.e)),
         relative=relative,
     )
-
-
-def floor(test: TopWrong, task: Task, evidence: Evidence) -> float:
-    """A lower bound on the best value: the largest that the ellipsoids have for any answer."""
-    update_ellipsoids(test, case(task, evidence), evidence.matrix, 0)
-    norms = np.einsum("zi,iz->z", task.answers, evidence.projected)
-    spreads = np.einsum("iz,iz->z", evidence.projected, evidence.projected)
-    lows = [
-        evidence.values - np.sqrt(square * (norms + kappa * spreads))
-        for kappa, square in test.ellipsoids[[Ellipsoid.KAPPA, Ellipsoid.SQUARED_RADIUS]].T
-    ]
-    return float(np.max(lows))
 
 
 KNOWN = StoppingTest(

@@ -6,6 +6,7 @@ at once, although ε' is chosen by the data, and for which tests: docs/theory/bu
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +14,31 @@ from furthest.kernels.evidence import Evidence
 from furthest.stopping.contrasts import is_singular
 from furthest.task import Task
 
+if TYPE_CHECKING:
+    from furthest.problem import Problem
+    from furthest.stopping.test import StoppingTest
+
 Accepts = Callable[[float], bool]
 
 # How closely the smallest one is looked for, relative to itself; what is returned is accepted.
 PRECISION = 1e-9
 # Of the first guess: beyond that nothing will ever be accepted.
 DOUBLINGS = 60
+
+
+def certified_eps(
+    test: "StoppingTest", problem: "Problem", state: Any, evidence: Evidence, z: int
+) -> float | None:
+    """The smallest ε' for which z is proven to be within ε' of the best, at least ε; None for none.
+
+    `state` is that of the test; like the evidence it may be written to.
+    """
+    if test.within is None:
+        return None
+    relative = problem.notion != "additive"
+    found = test.within(state, problem.task, evidence, z, relative=relative)
+    found *= 1.0 if relative else problem.unit
+    return max(found, problem.eps) if math.isfinite(found) else None
 
 
 def smallest(accepts: Accepts, least: float, guess: float, most: float = math.inf) -> float:
@@ -53,7 +73,7 @@ def guess_of(evidence: Evidence) -> float:
 def of_question(
     task: Task, evidence: Evidence, accepts: Callable[[Task], bool], *, relative: bool
 ) -> float:
-    """The smallest ε' of a test whose proof is about one event that no ε has a part in.
+    """The smallest ε' ≥ ε for which the question is answered.
 
     `accepts` gets the question with another ε; `relative` where ε is a share of the best value.
     """
@@ -65,29 +85,3 @@ def of_question(
     return smallest(
         lambda eps: accepts(task._replace(c=1.0 - eps)), 1.0 - task.c, 2.0**-5, below_one
     )
-
-
-def of_slack(
-    task: Task,
-    evidence: Evidence,
-    accepts: Accepts,
-    floor: Callable[[], float],
-    *,
-    relative: bool,
-) -> float:
-    """The smallest ε' of a test whose e-processes are for contrasts z − c·x with the study's own c.
-
-    `accepts` gets the slack s, by which more than e the answer may fall short. Where ε is a share
-    of the best value, and that is at least `floor`, ε + s/floor is such a share too.
-    """
-    if is_singular(evidence):
-        return math.inf
-    slack = smallest(accepts, 0.0, guess_of(evidence))
-    if not relative:
-        return task.e + slack
-    if slack == 0.0:
-        return 1.0 - task.c
-    found, best = math.inf, floor()
-    if best > 0.0 and slack < math.inf:
-        found = 1.0 - task.c + slack / best
-    return found if found < 1.0 else math.inf

@@ -12,6 +12,7 @@ import numpy as np
 from furthest.display import at_least
 from furthest.errors import VerificationError
 from furthest.problem import Problem
+from furthest.stopping.within import certified_eps
 from furthest.study.chain import digest
 from furthest.study.conditions import (
     IN_DOUBT,
@@ -192,7 +193,7 @@ def conclusion(name: str, log: Sequence[Event], spent: Event | None = None) -> C
     remaining = [
         z for z in range(len(problem.answers)) if not found or found[z].verdict != RULED_OUT
     ]
-    eps = None if answer is None else certified_eps(fold, answer)
+    eps = None if answer is None else _certified(fold, answer)
     answer_name = None if answer is None else problem.answer_names[answer]
     base = base_of(ledger)
     rests_on = conditions(base)
@@ -240,15 +241,12 @@ def spent_event_data(fold: Fold) -> tuple[int | None, str]:
     return _candidate(fold), str(int(fold.state.evidence.counts.sum()) if fold.ready else 0)
 
 
-def certified_eps(fold: Fold, z: int) -> float | None:
-    """The smallest ε' for which z is proven to be within ε' of the best; at least ε."""
-    if fold.test.within is None or fold.blocked:
+def _certified(fold: Fold, z: int) -> float | None:
+    """The smallest ε' for which z is proven to be within ε' of the best."""
+    if fold.blocked:
         return None
-    problem, state = fold.problem, copied(fold.state)
-    relative = problem.notion != "additive"
-    found = fold.test.within(state.stopping.test, fold.task, state.evidence, z, relative=relative)
-    found *= 1.0 if relative else problem.unit
-    return max(found, problem.eps) if math.isfinite(found) else None
+    state = copied(fold.state)
+    return certified_eps(fold.test, fold.problem, state.stopping.test, state.evidence, z)
 
 
 def _concluding_claims(

@@ -74,7 +74,7 @@ def foresee(
         future,
         left=left,
         within_budget=share,
-        warning=_futility(budget, left, draws, share) if share < FUTILE else "",
+        warning=_futility(budget, left, draws, share) if left and share < FUTILE else "",
     )
 
 

@@ -423,7 +423,7 @@ class Status:
             return f"{self.state}, initial design"
         reached = f"{self.statistic:.2f} of {self.threshold:.2f}"
         leads = "the answer is" if self.certificate else "leading is"
-        worth = f" ({self.standing})" if self.standing else ""
+        worth = f" ({self.standing})" if self.certificate else ""
         return f"{self.state}, {leads} {self.answer_name!r}{worth}, {reached}"
 
     @property
