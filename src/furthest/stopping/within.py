@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from furthest.kernels.evidence import Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.stopping.contrasts import is_singular
 from furthest.task import Task
 
@@ -77,7 +77,7 @@ def of_question(
 
     `accepts` gets the question with another ε; `relative` where ε is a share of the best value.
     """
-    if is_singular(evidence):
+    if is_singular(evidence) or not evidence.clock[Clock.READY]:
         return math.inf
     if not relative:
         return smallest(lambda e: accepts(task._replace(e=e)), task.e, guess_of(evidence))

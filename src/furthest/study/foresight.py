@@ -62,7 +62,7 @@ def foresee(
     if fold.stopped:
         enough = None if left is None else 1.0
         return Foresight(0.0, 0.0, 0.0, draws, 0, HORIZON, taken, limit, left, enough)
-    needed, horizon = _futures(fold, draws, default_rng(seed), left or 0)
+    needed, horizon = _futures(fold, draws, default_rng(seed))
     # So that a range of any number of draws holds 90 % on average.
     low, median, high = np.quantile(needed, QUANTILES, method="weibull").tolist()
     unfinished = int((needed >= horizon).sum())
@@ -74,7 +74,10 @@ def foresee(
         future,
         left=left,
         within_budget=share,
-        warning=_futility(budget, left, draws, share) if left and share < FUTILE else "",
+        # Of a future that was given up before the budget is spent nobody knows.
+        warning=_futility(budget, left, draws, share)
+        if 0 < left < horizon and share < FUTILE
+        else "",
     )
 
 
@@ -151,13 +154,8 @@ def _constant(task: Task) -> NDArray[np.float64]:
     return unit[None]
 
 
-def _futures(
-    fold: Fold, draws: int, rng: Generator, at_least: int = 0
-) -> tuple[NDArray[np.float64], int]:
-    """Measurements until each future stops, and how far those were followed that did not.
-
-    All are followed for more than `at_least` measurements, if that is possible at all.
-    """
+def _futures(fold: Fold, draws: int, rng: Generator) -> tuple[NDArray[np.float64], int]:
+    """Measurements until each future stops, and how far those were followed that did not."""
     posterior = Posterior(fold.task, fold.state.evidence)
     begun = int(fold.state.evidence.clock[Clock.ROUNDS])
     running = [(number, copied(fold.state), posterior.draw(rng)) for number in range(draws)]
@@ -168,9 +166,7 @@ def _futures(
             spent += _follow(fold, state, drawn, begun + horizon, rng)
             needed[number] = int(state.evidence.clock[Clock.ROUNDS]) - begun
         running = [each for each in running if needed[each[0]] >= horizon]
-        enough = horizon > at_least and len(running) <= draws - math.ceil(
-            max(QUANTILES) * (draws + 1)
-        )
+        enough = len(running) <= draws - math.ceil(max(QUANTILES) * (draws + 1))
         if not running or enough or spent >= BUDGET or horizon == HORIZON:
             return needed, horizon
         horizon = min(horizon * FURTHER, HORIZON)

@@ -451,8 +451,8 @@ class Foresight:
         measurements: Taken in so far.
         limit: T_ε ln(1/δ) in all, if μ is as estimated; None where that is infinite.
         left: How many more measurements the budget allows; None if there is none.
-        within_budget: Which share of the futures needs no more than these; those that were given up
-            before count as if they did.
+        within_budget: Which share of the futures, at least, needs no more than these: those that
+            were given up count as if they needed more.
         warning: That the budget will hardly suffice, if that is so; else empty.
     """
 
