@@ -1,8 +1,12 @@
+import json
+import sys
+
 import numpy as np
 import pytest
 
 import furthest as ft
 from furthest import planning
+from furthest.cli import main
 from furthest.errors import ParameterError
 
 
@@ -73,3 +77,24 @@ def test_only_what_is_within_the_bound_is_drawn():
     assert all(problem.allows(mu) for mu in drawn)
     with pytest.raises(ParameterError, match="within the problem's bound"):
         planning.draw_parameters(problem, [0, 50, 0], 0.1, 1)
+
+
+def test_a_plan_with_a_budget(monkeypatch, capfd):
+    def planned(*words):
+        monkeypatch.setattr(sys, "argv", ["furthest", "plan", "hard", *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code
+        return capfd.readouterr().out
+
+    words = ("--budget", "40", "--budget", "400", "--delta", "0.1", "--runs", "20")
+    few, many = json.loads(planned(*words, "--json"))["budgets"]
+    assert (few["budget"], many["budget"]) == (40, 400)
+    assert few["stopped"] < many["stopped"]
+    assert many["low"] == 0.05
+    table = planned(*words)
+    assert "proven ε" in table
+    assert "answer within the budget" in table
+    drawn = json.loads(planned(*words, "--spread", "0.1", "--json"))
+    assert drawn["prior"] == 0.1
+    assert drawn["budgets"][1]["runs"] == 20

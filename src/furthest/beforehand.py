@@ -142,19 +142,26 @@ def _studied(problem: Problem, strategy: Strategy) -> Iterator[Problem]:
 
 
 def _study(problem: Problem, strategy: Strategy) -> None:
-    """All that a live study does, from its beginning to its certificate."""
-    rng = np.random.default_rng(0)
+    """All that a live study does, from its beginning to its certificate, or the budget's end."""
     with tempfile.TemporaryDirectory() as folder:
         place = f"sqlite:///{Path(folder, 'beforehand.db')}"
-        study = Study.create("beforehand", problem, 0.1, place, strategy=strategy)
-        try:
-            for _ in range(ROUNDS):
-                for trial in study.ask(2):
-                    value = float(problem.arms[trial.arm] @ MU) + 0.5 * rng.standard_normal()
-                    study.tell(trial, value)
-                if study.status().state != "running":
-                    break
-            study.foresight(2)
-            verify(study.name, study.events())
-        finally:
-            study.close()
+        for budget in (None, len(problem.initial) + 1):
+            study = Study.create(
+                f"with {budget}", problem, 0.1, place, strategy=strategy, budget=budget
+            )
+            try:
+                _measure(study)
+                study.foresight(2)
+                verify(study.name, study.events())
+            finally:
+                study.close()
+
+
+def _measure(study: Study) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(ROUNDS):
+        for trial in study.ask(2):
+            value = float(study.problem.arms[trial.arm] @ MU) + 0.5 * rng.standard_normal()
+            study.tell(trial, value)
+        if study.status().state != "running":
+            break

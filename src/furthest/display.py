@@ -6,6 +6,7 @@ The HTML needs nothing from outside. Its colours are the page's own, or readable
 import math
 import re
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, Decimal
 from html import escape
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -55,6 +56,13 @@ def figure(value: float | None) -> str:
     if 1000 <= abs(value) < 1e15:
         return f"{value:,.0f}"
     return f"{value:.4g}"
+
+
+def at_least(value: float, factor: int = 1) -> str:
+    """A number, times a factor, with four digits and rounded up: for what is at most so much."""
+    exact = Decimal(value) * factor
+    digit = Decimal(1).scaleb(exact.adjusted() - 3) if exact else Decimal(1)
+    return f"{float(exact.quantize(digit, ROUND_CEILING)):.4g}"
 
 
 def one_line(text: str) -> str:

@@ -20,6 +20,8 @@ FurthestError
 │       ├── ContradictionError       one trial, two results
 │       └── ChangeError              another question midway
 ├── StoppedError                 nothing more to ask: the study has its answer
+│   └── InconclusiveError            or has spent its budget without one
+├── BudgetError                  nothing to ask for now: what is left of the budget is out
 ├── StorageError                 the storage did not do it; a retry may succeed
 ├── VerificationError            a log or certificate that does not hold
 └── MissingExtraError            an optional dependency is not installed
@@ -115,6 +117,14 @@ class ChangeError(StudyError):
 
 class StoppedError(FurthestError):
     """Nothing more to ask: the study has its answer."""
+
+
+class InconclusiveError(StoppedError):
+    """Nothing more to ask: the budget is spent, and the study has no answer."""
+
+
+class BudgetError(FurthestError):
+    """Nothing to ask for now: all that is left of the budget is being measured."""
 
 
 class StorageError(FurthestError):

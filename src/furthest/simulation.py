@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from furthest.codes import Noise
 from furthest.compiling import announced, words
-from furthest.engine import simulated
+from furthest.engine import Run, simulated
 from furthest.errors import InputError, ParameterError, UnstoppedWarning
 from furthest.preparation import Prepared, prepare
 from furthest.problem import Problem, check_noise
@@ -164,6 +164,32 @@ def simulate(
     if results.unstopped_words and not quiet:
         warnings.warn(results.unstopped_words, UnstoppedWarning, stacklevel=2)
     return results
+
+
+def follow(
+    problem: Problem,
+    mu: ArrayLike,
+    strategy: Strategy,
+    delta: float,
+    number: int,
+    seed: int,
+    budgets: Sequence[int],
+    noise: float | None = None,
+) -> Iterator[Run]:
+    """Run `number` of `simulate`, as it is after so many measurements each time, in rising order.
+
+    It is one and the same state, which must not be written to.
+    """
+    deviation = _noise(problem, noise)
+    _check_means(problem, problem.arms @ problem.parameter(mu))
+    task, truth = problem.task, problem.whiten(mu)
+    ready = prepare(strategy, task, (delta,), truth, problem.smoothness)
+    source = simulated(task.arms @ truth, deviation / problem.unit)
+    streams = _streams.of_run(seed, number)
+    run = ready.start()
+    for budget in budgets:
+        ready.advance(task, run, source, *streams, budget, True)
+        yield run
 
 
 def _shown(

@@ -26,6 +26,7 @@ class PairsOracle:
     def __init__(self, n: Array, s: Array, c: float, e: float, positive: float = 0.0) -> None:
         self.n, self.s, self.c, self.e, self.positive = n, s, c, e, positive
         self.squares: Array | None = None
+        self.null = c, e  # at whose edge the evidence is taken; the tilts go by c and e
 
     def log_against(self, arm: int, p: float) -> float:
         """ln M_a(p)."""
@@ -59,7 +60,7 @@ class PairsOracle:
         first = min(max(first, 1e-3), 0.5)
         sizes = [i for i in range(60) if first * 2 ** (i / 2) <= 3]
         weights = {i: (1 + abs(i - 2) / 2) ** -2 for i in sizes}
-        q = self.c * p - self.e
+        q = self.null[0] * p - self.null[1]
         logs, masses, by_squares, square_masses = [], [], [], []
         for i in sizes:
             for k, share in SHAPES.items():
@@ -93,7 +94,7 @@ class PairsOracle:
         """F(z, x), or a little more: the least ln E over a grid of what is possible."""
         low, high = self.interval(x, delta)
         least_z, _ = self.interval(z, delta)
-        low = max(low, self.positive, (max(least_z, 0.0) + self.e) / self.c)
+        low = max(low, self.positive, (max(least_z, 0.0) + self.null[1]) / self.null[0])
         found = math.inf
         for first, last in pairwise(EDGES):
             begin, end = max(first, low), min(last, high)

@@ -7,6 +7,7 @@ are quadratures, minima over ellipsoids come from a general solver. Any coordina
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,13 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 
 Array = NDArray[np.float64]
+
+
+class Null(NamedTuple):
+    """{λ : ⟨λ, across⟩ + e ≤ 0}."""
+
+    across: Array
+    e: float
 
 
 @dataclass
@@ -112,11 +120,15 @@ class TopWrongOracle:
         root = np.linalg.cholesky(np.linalg.inv(self.metric(j)))
         return root, math.sqrt(self.squared_radius(j, delta))
 
-    def least_statistic(self, y: Array, j: int, delta: float) -> float:
-        """min of T_y over the ellipsoid j and ⟨λ, y⟩ + e ≤ 0; inf where they do not meet."""
+    def least_statistic(self, y: Array, j: int, delta: float, null: Null | None = None) -> float:
+        """min of T_y over the ellipsoid j and ⟨λ, y⟩ + e ≤ 0; inf where they do not meet.
+
+        Of another half-space where one is given.
+        """
         root, radius = self._ball(j, delta)
-        gap = float(self.m @ y) + self.e
-        normal = root.T @ y
+        across, e = null or Null(y, self.e)
+        gap = float(self.m @ across) + e
+        normal = root.T @ across
         if gap > radius * np.linalg.norm(normal):
             return math.inf
         # T is affine in λ; unit scales for the solver
@@ -153,11 +165,12 @@ class TopWrongOracle:
                 best = min(best, at_m + float(slope @ found.x))
         return best
 
-    def strength(self, y: Array, delta: float) -> float:
+    def strength(self, y: Array, delta: float, null: Null | None = None) -> float:
         """ln E1_y at the largest of the minima over the ellipsoids; asks for a positive gap."""
-        if self.m @ y + self.e <= 0:
+        across, e = null or Null(y, self.e)
+        if self.m @ across + e <= 0:
             return -math.inf
-        t = max(self.least_statistic(y, j, delta) for j in range(len(self.kappas)))
+        t = max(self.least_statistic(y, j, delta, null) for j in range(len(self.kappas)))
         return math.inf if t == math.inf else self.log_e(y, t)
 
     def distance(self, z: int, x: int, other: int, j: int) -> float:

@@ -255,3 +255,45 @@ def test_a_password_is_never_printed(study):
         assert "secret" not in done.stdout + done.stderr
     done = study("list", "--storage", "postgresql://me:sec@ret@localhost/nowhere")
     assert "'postgresql://me:***@localhost/nowhere': an @ in the name" in done.stderr
+
+
+def test_a_budget_from_the_shell(study, folder):
+    refused(study("create", "a", "two.toml", "--budget", 0))
+    created = study("create", "a", "two.toml", "--delta", 1e-9, "--budget", 6)
+    assert created.returncode == 0
+    trials = data(study("ask", "a", "-n", 9, "--json"))
+    assert len(trials) == 6
+    assert "6 of its trials are still out" in study("ask", "a").stderr
+    assert study("ask", "a").returncode == 1
+    for trial in trials:
+        study("tell", "a", trial["id"], trial["arm"])
+    shown = study("show", "a")
+    assert "inconclusive: the budget of 6 is spent, A, B remain, proven" in shown.stdout
+    assert "no answer is better than B by more than" in shown.stdout.replace("\n", " ")
+    assert "0 % of the futures end within the 0 that the" in shown.stdout.replace("\n", " ")
+    asked = study("ask", "a")
+    assert asked.returncode == 1
+    assert "is spent, and it has no answer; by now: with probability" in asked.stderr
+    found = data(study("show", "a", "--no-foresight", "--json"))
+    assert found["state"] == "inconclusive"
+    assert found["conclusion"]["certified_eps"] > 0.5
+    rows = data(study("list", "--json"))["studies"]
+    assert [row["state"] for row in rows] == ["inconclusive"]
+    assert "inconclusive" in study("list").stdout
+    verified = study("verify", "a")
+    assert verified.returncode == 0
+    assert verified.stdout.startswith("verified: inconclusive: with probability")
+    (folder / "found.json").write_text(json.dumps(found))
+    assert study("verify", "a", "--certificate", "found.json").returncode == 0
+    study("export", "a", "--out", "a.json")
+    assert data(study("verify", "a.json", "--json"))["conclusion"] == found["conclusion"]
+    study("export", "a", "--out", "a.html")
+    assert "furthest · conclusion" in (folder / "a.html").read_text(encoding="utf-8")
+    refused(study("extend", "a", "--budget", 5))
+    assert data(study("extend", "a", "--budget", 8, "--json")) == {"name": "a", "budget": 8}
+    assert data(study("show", "a", "--no-foresight", "--json"))["state"] == "running"
+    measure = f"{sys.executable} measure.py"
+    ended = data(study("run", "a", "--exec", measure, "--json"))
+    assert ended["state"] == "inconclusive"
+    assert ended["measurements"] == 8
+    assert study("verify", "a", "--certificate", "found.json").returncode == 0

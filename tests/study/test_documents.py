@@ -18,18 +18,20 @@ KEYS = {
         *("name", "state", "answer", "answer_name", "statistic", "threshold", "measurements"),
         *("waiting", "surplus", "pending", "failed", "pulls", "guarantee", "promise", "standing"),
         *("verdicts", "warnings", "certificate", "chained_from", "trials", "foresight"),
+        *("budget", "conclusion"),
     },
     "listed": {
         *("name", "state", "answer", "answer_name", "eps", "notion", "delta", "arms"),
-        *("measurements", "pending", "error"),
+        *("measurements", "pending", "error", "budget"),
     },
     "verified": {
         *("verified", "state", "standing", "warnings", "measurements", "chained_from"),
-        *("signed_by", "certificate"),
+        *("signed_by", "certificate", "conclusion"),
     },
     "exported": {
         *("name", "version", "problem", "delta", "strategy", "seed", "lease", "order", "state"),
         *("answer", "measurements", "failed", "open", "certificate", "log", "log_digest"),
+        *("budget", "conclusion"),
     },
     "verdict": {"answer", "name", "estimate", "within_eps", "verdict"},
     "certificate": {

@@ -11,6 +11,7 @@ from furthest.errors import InputError
 if TYPE_CHECKING:
     from furthest.instances import Instance
     from furthest.results import Results
+    from furthest.strategy import Strategy
 
 Cap = Annotated[
     int | None,
@@ -29,6 +30,14 @@ Spread = Annotated[
     float | None,
     typer.Option(
         help="Prior: each entry of μ may be off by this standard deviation; around 0 without --mu."
+    ),
+]
+
+
+Budgets = Annotated[
+    list[int] | None,
+    typer.Option(
+        help="Foresee instead the ε that is proven after so many measurements; repeatable.", min=1
     ),
 ]
 
@@ -54,11 +63,13 @@ def command(
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
     max_rounds: Cap = None,
+    budget: Budgets = None,
     json: o.Json = False,
 ) -> None:
     """Foresee the number of measurements for a guessed μ or a prior, beside any strategy's limit.
 
-    With --spread every run draws another μ, and the limit is the median over the draws.
+    With --spread every run draws another μ, and the limit is the median over the draws. With
+    --budget: how near to the best the answer is for certain when that is spent.
     """
     if spread is not None and jobs > 1:
         raise InputError("with --spread the studies run in one process: leave out --jobs")
@@ -66,6 +77,9 @@ def command(
     words = (sampling, candidate, stopping, threshold, schedule, tracking)
     strategy = o.find_strategy(words, option, stopping_option)
     deltas = delta or [0.1, 0.01]
+    if budget:
+        _buy(found, strategy, deltas, budget, (spread, noise, runs, seed), json=json)
+        return
     with (
         o.compilation(strategy, "the exact solver"),
         o.progress_bar(strategy.name, runs) as progress,
@@ -119,6 +133,69 @@ def command(
         print(encoder.dumps(data))
     else:
         _show(found, middle, results, spread, noise)
+
+
+def _buy(
+    found: "Instance",
+    strategy: "Strategy",
+    deltas: list[float],
+    budgets: list[int],
+    how: tuple[float | None, float | None, int, int],
+    *,
+    json: bool,
+) -> None:
+    """What these budgets buy."""
+    spread, noise, runs, seed = how
+    if found.problem.sigma is None and noise is None:
+        raise InputError("σ is unknown: say which noise to expect, with --noise")
+    with (
+        o.compilation(strategy),
+        o.progress_bar(strategy.name, runs * len(deltas)) as progress,
+    ):
+        from furthest.budgeting import expected_eps
+        from furthest.planning import draw_parameters
+
+        guess = found.truth if spread is None else None
+        if guess is None:
+            guess = draw_parameters(found.problem, found.mu, spread or 0.0, runs, seed)
+        rows = [
+            row
+            for delta in deltas
+            for row in expected_eps(
+                *(found.problem, guess, budgets, delta, strategy, runs, seed),
+                noise=noise,
+                progress=progress,
+            )
+        ]
+    if json:
+        import json as encoder
+
+        budgeted = [row.to_dict() for row in rows]
+        print(encoder.dumps({"instance": found.name, "prior": spread, "budgets": budgeted}))
+        return
+    from rich.console import Console
+
+    console = Console()
+    o.print_problem(console, found)
+    o.print_noise(console, found.problem, noise)
+    promise = strategy.guarantee_for(found.problem)
+    console.print(f"{strategy.name}, {o.stopping_name(strategy)}: {promise.words}")
+    table = o.table("δ", "budget", "proven ε", "5 % … 95 %", "answer within the budget")
+    for row in rows:
+        table.add_row(
+            f"{row.delta:g}",
+            f"{row.budget:,}",
+            _size(row.median),
+            f"{_size(row.low)} … {_size(row.high)}",
+            f"{100 * row.stopped:.0f} %",
+        )
+    console.print(table)
+    guessed = "μ is as guessed" if spread is None else f"μ is within about {spread:g} of the guess"
+    console.print(f"[dim]if {guessed}: {len(rows) and rows[0].runs} studies[/dim]")
+
+
+def _size(eps: float) -> str:
+    return "none" if math.isinf(eps) else f"{eps:.3g}"
 
 
 def _show(

@@ -18,7 +18,7 @@ from furthest.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from furthest.study.records import Foresight, Status
+    from furthest.study.records import Conclusion, Foresight, Status
     from furthest.study.study import Study
 
 Name = Annotated[str, typer.Argument(help="The study's name.", show_default=False)]
@@ -72,6 +72,10 @@ def create(
     order: Annotated[
         str, typer.Option(help="In which order results count: as `asked`, or as `told`.")
     ] = "asked",
+    budget: Annotated[
+        int | None,
+        typer.Option(help="End, inconclusive if need be, after so many measurements.", min=1),
+    ] = None,
     storage: Storage = DEFAULT,
     json: o.Json = False,
 ) -> None:
@@ -91,6 +95,7 @@ def create(
             seed=seed,
             lease=lease,
             order=order,
+            budget=budget,
         )
     if json:
         place = without_password(storage)
@@ -114,6 +119,7 @@ def ask(
 ) -> None:
     """What to measure next: id, arm and name per line. Fails once the study has stopped.
 
+    So it does when its budget is spent, or all of it is out; near its end fewer lines are printed.
     Of a batch each line also has how often to measure the arm.
     """
     study = _load(name, storage)
@@ -221,7 +227,7 @@ def show(
     storage: Storage = DEFAULT,
     json: o.Json = False,
 ) -> None:
-    """Where a study stands; its certificate, once it has stopped."""
+    """Where a study stands; its certificate, or conclusion, once it has ended."""
     study = _load(name, storage)
     if json:
         from furthest.study import documents
@@ -235,6 +241,21 @@ def show(
         foresight &= status.certificate is None
         future = study.foresight() if foresight else None
     _show(study, status, future, foresight)
+
+
+@app.command()
+def extend(
+    name: Name,
+    budget: Annotated[
+        int, typer.Option(help="How many measurements in all, those made included.", min=1)
+    ],
+    storage: Storage = DEFAULT,
+    json: o.Json = False,
+) -> None:
+    """Allow more measurements. The guarantee is as if that had been so from the beginning."""
+    study = _load(name, storage)
+    study.extend(budget)
+    _say({"name": name, "budget": budget}, f"{name}: a budget of {budget:,} measurements", json)
 
 
 @app.command("list")
@@ -357,8 +378,9 @@ def verify(
 ) -> None:
     """Make every decision again from the log alone, and the certificate with it.
 
-    Exit code 0 if the answer is proven, or the study still running; 3 if it is proven under a
-    condition that is in doubt; 4 if it is not proven; 1 if the log or certificate is wrong.
+    Exit code 0 if the answer, or what an inconclusive study says instead, is proven, or the study
+    still running; 3 if it is proven under a condition that is in doubt; 4 if it is not proven; 1 if
+    the log, certificate or conclusion is wrong.
     """
     from furthest.study import archive, documents
 
@@ -378,7 +400,9 @@ def verify(
             claimed = archive.claimed_certificate(certificate) if certificate else None
             found = check(name, _load(name, storage).events(), claimed, words=not facts)
     proof = found.certificate
-    text = proof.guarantee if proof else f"{found.measurements} results, not stopped yet"
+    text = found.guarantee if proof else f"{found.measurements} results, not stopped yet"
+    if found.conclusion:
+        text = f"inconclusive: {found.guarantee}"
     _say(documents.verified(found, signer), f"verified: {one_line(text)}", json)
     if not json:
         for line in _tamper_evidence(found, signer, asked=key is not None):
@@ -465,7 +489,7 @@ def run(
     storage: Storage = DEFAULT,
     json: o.Json = False,
 ) -> None:
-    """Drive a measurement command until the study stops."""
+    """Drive a measurement command until the study stops, or its budget is spent: exit code 0."""
     from furthest.study.runner import Runner
 
     study = _load(name, storage)
@@ -548,12 +572,15 @@ def _show(study: "Study", status: "Status", future: "Foresight | None", asked: b
     )
     if status.standing is not None:
         style = STYLES[status.standing]
-        console.print(
-            f"stopped: the answer is [bold]{o.plain(status.answer_name or '')}[/bold], "
-            f"[{style}]{status.standing}[/{style}]"
-        )
+        if status.conclusion is None:
+            end = f"stopped: the answer is [bold]{o.plain(status.answer_name or '')}[/bold]"
+        else:
+            end = f"inconclusive: {_remaining(study, status.conclusion)}"
+        console.print(f"{end}, [{style}]{status.standing}[/{style}]", highlight=False)
         console.print(f"[{style}]{o.plain(status.guarantee)}[/{style}]", highlight=False)
         console.print(status.counts, highlight=False)
+        if future is not None:
+            console.print(_foresight_text(future), highlight=False)
     else:
         full = round(30 * (_done(future) if future else status.share))
         bar = f"[cyan]{'━' * full}[/cyan][dim]{'─' * (30 - full)}[/dim]"
@@ -566,7 +593,16 @@ def _show(study: "Study", status: "Status", future: "Foresight | None", asked: b
     if status.verdicts:
         console.print(_answers(status))
     console.print(_arms(study, status))
-    o.print_warnings(console, (f"warning: {text}" for text in status.warnings))
+    warnings = [*status.warnings, *([future.warning] if future and future.warning else [])]
+    o.print_warnings(console, (f"warning: {text}" for text in warnings))
+
+
+def _remaining(study: "Study", ending: "Conclusion") -> str:
+    """Which answers may still be the one that was asked for."""
+    names = [study.problem.answer_names[z] for z in ending.remaining]
+    shown = ", ".join(o.plain(name) for name in names[:20])
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return f"the budget of {ending.budget:,} is spent, {shown}{more} remain"
 
 
 def _waiting_text(study: "Study", waiting: int) -> str:
@@ -618,7 +654,13 @@ def _foresight_text(future: "Foresight | None") -> str:
         return "foresight: not yet, there is nothing to go by"
     more = " or more" if future.high >= future.horizon else ""
     limit = "" if future.limit is None else f"; limit T_ε ln(1/δ) = {future.limit:.0f} in all"
-    return (
+    text = (
         f"foresight: about {future.median:.0f} more measurements "
         f"({future.low:.0f} … {future.high:.0f}{more}, {future.draws} simulated futures){limit}"
+    )
+    if future.left is None or future.within_budget is None:
+        return text
+    return (
+        f"{text}; {100 * future.within_budget:.0f} % of the futures end within the "
+        f"{future.left:,} that the budget still allows"
     )

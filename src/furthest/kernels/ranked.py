@@ -103,7 +103,7 @@ def _still_fails(state: TopWrong, case: Case, z: int, level: int) -> bool:
     """Whether the set that failed last, the one in question first, fails again."""
     obstacle, required = state.obstacles[z], state.required
     x, size = obstacle[Obstacle.BEST], obstacle[Obstacle.OTHER]
-    against = strength(state, case, z, x, z)
+    against = strength(state, case, z, x, z, case.tilt, case.slack)
     if against < required[Price.FIRST, level]:
         return True
     if size == 0 or size > obstacle.shape[0] - FIRST:
@@ -114,12 +114,12 @@ def _still_fails(state: TopWrong, case: Case, z: int, level: int) -> bool:
         other = obstacle[FIRST + i]
         if total >= 1.0 or beyond_ellipsoid(state, case, z, x, other):
             return False
-        alone = strength(state, case, other, x, other)
+        alone = strength(state, case, other, x, other, 0.0, 0.0)
         if alone == math.inf:
             return False
         if i == 0:
             total += math.exp(min(alone - first_cost, LARGEST))
-        both = strength(state, case, z, x, other)
+        both = strength(state, case, z, x, other, case.tilt, case.slack)
         total += state.ranks[Rank.SUMMED, size - 1] * math.exp(min(both - level_cost, LARGEST))
         if both == math.inf:
             return False
@@ -142,8 +142,8 @@ def _outranks(state: TopWrong, case: Case, z: int, x: int, level: int) -> bool:
     for other in range(case.answers.shape[0]):
         if other in (z, x) or beyond_ellipsoid(state, case, z, x, other):
             continue
-        against = strength(state, case, other, x, other)
-        both = strength(state, case, z, x, other)
+        against = strength(state, case, other, x, other, 0.0, 0.0)
+        both = strength(state, case, z, x, other, case.tilt, case.slack)
         if max(against, both) == math.inf:
             continue
         rivals[count] = other

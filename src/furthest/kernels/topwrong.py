@@ -195,6 +195,9 @@ class Case(NamedTuple):
     values: Vector  # (Z,)
     projected: Matrix  # (d, Z)
     inverse: Matrix  # (d, d)
+    # Of the answer in question alone less is asked: c − tilt instead of c, e + slack instead of e.
+    tilt: float = 0.0
+    slack: float = 0.0
 
 
 def top_wrong(
@@ -235,7 +238,7 @@ def top_wrong(
         work=np.zeros((d, d)),
     )
     square = state.factor
-    example = Case(square, 1.0, 0.0, 1.0, state.total, square, square)
+    example = Case(square, 1.0, 0.0, 1.0, state.total, square, square, 0.0, 0.0)
     tester = decision or TOP_WRONG
     state.registers[Register.TESTER] = tester.address(state, example, state.total, square, 0, 0)
     return state
@@ -318,12 +321,26 @@ def _fold(
 @kernel
 def met(state: TopWrong, task: Task, evidence: Evidence, z: int, level: int) -> bool:
     """Whether the test accepts answer z at this confidence level."""
-    arguments = (state, case(task, evidence), evidence.estimate, evidence.matrix, z, level)
+    asked = case(task, evidence, 0.0, 0.0)
+    arguments = (state, asked, evidence.estimate, evidence.matrix, z, level)
     return _accepts_at(state.registers[Register.TESTER], arguments)
 
 
 @kernel
-def case(task: Task, evidence: Evidence) -> Case:
+def met_within(
+    state: TopWrong, task: Task, evidence: Evidence, z: int, tilt: float, slack: float
+) -> bool:
+    """Whether it would, at the first level, if less were asked of z, and of no other answer.
+
+    For all tilt, slack ≥ 0 at once that is as true as the test: docs/theory/budget.md.
+    """
+    asked = case(task, evidence, tilt, slack)
+    arguments = (state, asked, evidence.estimate, evidence.matrix, z, 0)
+    return _accepts_at(state.registers[Register.TESTER], arguments)
+
+
+@kernel
+def case(task: Task, evidence: Evidence, tilt: float = 0.0, slack: float = 0.0) -> Case:
     """The part of task and evidence that the test looks at."""
     return Case(
         task.answers,
@@ -333,6 +350,8 @@ def case(task: Task, evidence: Evidence) -> Case:
         evidence.values,
         evidence.projected,
         evidence.inverse,
+        tilt,
+        slack,
     )
 
 
@@ -403,7 +422,7 @@ def weak_pair(state: TopWrong, case: Case, z: int, level: int, first_x: int, las
     for x in range(first_x, last_x):
         if x == z:
             continue
-        strengths[x] = strength(state, case, z, x, z)
+        strengths[x] = strength(state, case, z, x, z, case.tilt, case.slack)
         if not strengths[x] >= state.required[Price.FIRST, level]:  # nor is what is no number
             return x
     return -1
@@ -421,43 +440,65 @@ def harmless(state: TopWrong, case: Case, z: int, x: int, other: int, level: int
         return True
     required = state.required
     total = math.exp(state.strengths[x] - required[Price.FALLBACK, level])
-    total += math.exp(strength(state, case, other, x, other) - required[Price.FIRST, level])
+    alone = strength(state, case, other, x, other, 0.0, 0.0)
+    total += math.exp(alone - required[Price.FIRST, level])
     if total < 1.0:
-        total += math.exp(strength(state, case, z, x, other) - required[Price.SUMMED, level])
+        both = strength(state, case, z, x, other, case.tilt, case.slack)
+        total += math.exp(both - required[Price.SUMMED, level])
     return total >= 1.0
 
 
 @kernel
-def strength(state: TopWrong, case: Case, z: int, x: int, other: int) -> float:
+def strength(
+    state: TopWrong,
+    case: Case,
+    z: int,
+    x: int,
+    other: int,
+    tilt: float = 0.0,
+    slack: float = 0.0,
+) -> float:
     """F(y), log evidence of the contrast y = (z − c·x) + lean·(z − z'), lean = 1 in `top-wrong`.
 
     With z' = z that is the evidence against "x is the best and z is wrong". With another z', the
     evidence against "x is the best, z' the top wrong answer, and z wrong": both terms are then ≤ 0.
+    With tilt and slack z is wrong only if ⟨λ, z − (c − tilt)·x⟩ + e + slack < 0.
     """
     y, dual = state.vectors[Scratch.CONTRAST], state.vectors[Scratch.DUAL]
     answers, values, projected, c = case.answers, case.values, case.projected, case.c
-    lean = state.weighting[Weight.LEAN]
+    lean, least = state.weighting[Weight.LEAN], c - tilt
     size, own = 0.0, 0.0
     for i in range(y.shape[0]):
         ahead, image = answers[z, i] - answers[other, i], projected[i, z] - projected[i, other]
         y[i] = (answers[z, i] - c * answers[x, i]) + lean * ahead
-        dual[i] = (projected[i, z] - c * projected[i, x]) + lean * image
+        dual[i] = (projected[i, z] - least * projected[i, x]) + lean * image
         size += y[i] * y[i]
         own += answers[z, i] * answers[z, i]
     if not size > SAME * own:
         # z = c·x is ε-best whatever μ is; a sum that vanishes says nothing, unless e > 0
-        return math.inf if other == z or case.e > 0.0 else -math.inf
-    gap = (values[z] - c * values[x] + case.e) + lean * (values[z] - values[other])
-    return _log_e_value(state, case.inverse, case.rounds, gap, size)
+        return math.inf if other == z or case.e + slack > 0.0 else -math.inf
+    gap = (values[z] - least * values[x] + case.e) + lean * (values[z] - values[other]) + slack
+    return _log_e_value(state, case.inverse, case.rounds, gap, size, tilt, answers[x])
 
 
 @kernel
-def _log_e_value(state: TopWrong, inverse: Matrix, rounds: float, gap: float, size: float) -> float:
+def _log_e_value(
+    state: TopWrong,
+    inverse: Matrix,
+    rounds: float,
+    gap: float,
+    size: float,
+    tilt: float,
+    best: Vector,
+) -> float:
     """F of the contrast y in `state.vectors`: its log e-value at the worst λ that is in doubt.
 
     In doubt are the λ of every ellipsoid with ⟨λ, y⟩ + e ≤ 0; +∞ where there is none. With
     q = yᵀG⁻¹y, p = b + yᵀG⁻¹Dy/q and ν² = ‖Dy‖²_{G⁻¹} − (yᵀG⁻¹Dy)²/q, the least T_y over an
     ellipsoid of squared radius R² is ⟨y, τ − Bᵀm⟩ + p·gap − ν·√(R² − gap²/q).
+
+    With a tilt, in doubt are the λ with ⟨λ, y'⟩ + e ≤ 0, y' = y + tilt·x. Then y' takes the place
+    of y in q and gap, and By − b·y' = Dy − b·tilt·x that of Dy; `dual` is V⁻¹y'.
     """
     if not gap > 0.0:
         return -math.inf
@@ -465,14 +506,16 @@ def _log_e_value(state: TopWrong, inverse: Matrix, rounds: float, gap: float, si
     y, dual = vectors[Scratch.CONTRAST], vectors[Scratch.DUAL]
     bent, offset = vectors[Scratch.BENT], vectors[Scratch.OFFSET]
     d = y.shape[0]
+    pull = state.weighting[Weight.TOTAL] * tilt
     norm, norm2, cross, base, variance = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(d):
         bend, fold = 0.0, 0.0
         for j in range(d):
             bend += drift[i, j] * y[j]
             fold += spread[i, j] * y[j]
+        bend -= pull * best[i]
         bent[i] = bend
-        norm += y[i] * dual[i]
+        norm += (y[i] + tilt * best[i]) * dual[i]
         norm2 += dual[i] * dual[i]
         cross += bend * dual[i]
         base += y[i] * offset[i]

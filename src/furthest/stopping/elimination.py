@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.jit import kernel
-from furthest.stopping.glr import excludes
+from furthest.stopping.glr import excludes, within
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import Score
 from furthest.stopping.thresholds import Threshold, by_threshold
@@ -44,6 +44,7 @@ TESTS = by_threshold(
     judge=judge,
     score=score,
     excludes=excludes,
+    within=within,
     what="the sampling rule has eliminated all answers but one",
     source="Soare, Lazaric & Munos (2014), 𝒳𝒴-Adaptive; ε = 0",
     sampling="xy-adaptive",

@@ -15,6 +15,7 @@ from furthest.stopping.contrasts import clearest_defeat, signed_distance
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import Score
 from furthest.stopping.thresholds import THRESHOLDS, Threshold, by_threshold, required
+from furthest.stopping.within import of_question
 from furthest.task import Task
 
 WHAT = "the candidate's evidence exceeds the threshold"
@@ -57,12 +58,24 @@ def excludes(test: Any, task: Task, evidence: Evidence, z: int) -> bool:
     return bool(square / norm > required(test.threshold, int(evidence.clock[Clock.ROUNDS]), 0))
 
 
+def within(test: Any, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
+    """The ellipsoid of the threshold knows of no ε."""
+    radius = required(test.threshold, int(evidence.clock[Clock.ROUNDS]), 0)
+    return of_question(
+        task,
+        evidence,
+        lambda asked: signed_distance(asked, evidence, z) > radius,
+        relative=relative,
+    )
+
+
 TESTS = {"mixture": replace(mixture.TEST, name="glr", what=WHAT, source=SOURCE)} | by_threshold(
     Glr,
     name="glr",
     judge=judge,
     score=score,
     excludes=excludes,
+    within=within,
     what=WHAT,
     source=SOURCE,
 )

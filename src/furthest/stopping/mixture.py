@@ -27,6 +27,7 @@ from furthest.stopping.contrasts import clearest_defeat, contrasts, is_singular
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import MOST, NATS, PROVEN, PROVEN_UNKNOWN_SIGMA, Score, StoppingTest
 from furthest.stopping.thresholds import About
+from furthest.stopping.within import of_question
 from furthest.task import Task
 
 
@@ -215,6 +216,16 @@ def excludes(test: Mixture, task: Task, evidence: Evidence, z: int) -> bool:
     return bool(log_average(test, evidence, *defeat, largest) > test.levels[0])
 
 
+def within(test: Mixture, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
+    """The e-value at the true parameter knows of no ε."""
+    return of_question(
+        task,
+        evidence,
+        lambda asked: log_e_value(test, asked, evidence, z) > test.levels[0],
+        relative=relative,
+    )
+
+
 ABOUT = About(
     "e-value: Gaussian mixture over three prior scales, minimised over the alternatives",
     "method of mixtures (Robbins 1970; Abbasi-Yadkori, Pál & Szepesvári 2011); docs/theory.md",
@@ -226,6 +237,7 @@ KNOWN = StoppingTest(
     judge=judge,
     score=score,
     excludes=excludes,
+    within=within,
     guarantee=PROVEN,
 )
 TEST = replace(

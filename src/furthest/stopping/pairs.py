@@ -28,6 +28,7 @@ from furthest.kernels.pairs import (
 )
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import MOST, Guarantee, Score, StoppingTest
+from furthest.stopping.within import of_question
 from furthest.task import Task
 
 # Edges of the cells of p_x, up to ½; mirrored above.
@@ -53,8 +54,7 @@ def start(task: Task, deltas: Sequence[float], *, intervals: float = INTERVALS) 
     """The state before the first measurement."""
     check(intervals=intervals)
     answers, arms = len(task.answers), len(task.arms)
-    # Rewards are in units of half the bounds' width.
-    c, e = task.c, 0.5 * (task.e + (1.0 - task.c) * task.low)
+    c, e, least = _question(task)
     edges = np.array([*EDGES, *(1.0 - edge for edge in reversed(EDGES))])
     by_squares = task.noise == Noise.BOUNDED
     cells = [
@@ -73,7 +73,7 @@ def start(task: Task, deltas: Sequence[float], *, intervals: float = INTERVALS) 
         low=task.low,
         c=c,
         e=e,
-        least=max(0.0, e / c) if c == 1.0 else max(0.0, -0.5 * task.low, e / c),
+        least=least,
         edges=edges,
         firsts=np.cumsum([0, *(cell.shape[1] for cell in cells)]),
         terms=np.ascontiguousarray(terms),
@@ -83,6 +83,13 @@ def start(task: Task, deltas: Sequence[float], *, intervals: float = INTERVALS) 
         failed_at=np.zeros(answers),
         exponents=np.zeros(terms.shape[1]),
     )
+
+
+def _question(task: Task) -> tuple[float, float, float]:
+    """(c, e, least p_x with which a z can be wrong), as if rewards were within [0, 1]."""
+    # Those of the task are in units of half the bounds' width.
+    c, e = task.c, 0.5 * (task.e + (1.0 - task.c) * task.low)
+    return c, e, max(0.0, e / c) if c == 1.0 else max(0.0, -0.5 * task.low, e / c)
 
 
 def check(*, intervals: float = INTERVALS) -> None:
@@ -181,6 +188,18 @@ def excludes(test: Pairs, task: Task, evidence: Evidence, z: int) -> bool:
     return bool(ends(z)[1] < test.c * best - test.e)
 
 
+def within(test: Pairs, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
+    """The mixtures stay those of the study's question: at the true means they know of no other."""
+
+    def still(asked: Task) -> bool:
+        c, e, least = _question(asked)
+        nothing_failed = np.full_like(test.obstacles, -1)
+        again = test._replace(c=c, e=e, least=least, obstacles=nothing_failed)
+        return bool(accepts(again, evidence, z, 0))
+
+    return of_question(task, evidence, still, relative=relative)
+
+
 PAIRS = StoppingTest(
     name="pairs",
     start=start,
@@ -189,6 +208,7 @@ PAIRS = StoppingTest(
     takes_sums=True,
     score=score,
     excludes=excludes,
+    within=within,
     guarantee=Guarantee(
         proven=True,
         noise="bounded",

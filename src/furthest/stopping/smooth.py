@@ -38,6 +38,7 @@ from furthest.stopping.mixture import Mixture, levels_reached, update_volumes
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import MOST, NATS, Guarantee, Score, StoppingTest
 from furthest.stopping.thresholds import THRESHOLDS, Choice, Threshold, required, threshold_width
+from furthest.stopping.within import of_question
 from furthest.task import Smoothness, Task
 
 WHAT = "the candidate's evidence against the alternatives within the bound exceeds the threshold"
@@ -290,6 +291,32 @@ def excludes_mixture(test: SmoothMixture, task: Task, evidence: Evidence, z: int
     return mixture.excludes(test.mixture, task, evidence, z)
 
 
+def within(test: Smooth, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
+    """As without bound, against the alternatives within it."""
+    radius = required(test.threshold, int(evidence.clock[Clock.ROUNDS]), 0)
+
+    def accepts(asked: Task) -> bool:
+        if signed_distance(asked, evidence, z) > radius:
+            return True
+        return bool(statistic_within(test.within, test.rival, asked, evidence, z) > radius)
+
+    return of_question(task, evidence, accepts, relative=relative)
+
+
+def within_mixture(
+    test: SmoothMixture, task: Task, evidence: Evidence, z: int, *, relative: bool
+) -> float:
+    """The same for the e-value."""
+    plain = test.mixture
+
+    def accepts(asked: Task) -> bool:
+        if mixture.log_e_value(plain, asked, evidence, z) > plain.levels[0]:
+            return True
+        return bool(log_e_value_within(test, asked, evidence, z) > plain.levels[0])
+
+    return of_question(task, evidence, accepts, relative=relative)
+
+
 def start_mixture(task: Task, deltas: Sequence[float], *, smoothness: Smoothness) -> SmoothMixture:
     """The state before the first measurement."""
     plain, d = mixture.start(task, deltas), task.arms.shape[1]
@@ -323,6 +350,7 @@ def _version(choice: Choice) -> StoppingTest:
         judge=judge,
         score=score,
         excludes=glr.excludes,
+        within=within,
         width=threshold_width,
         guarantee=_within(choice.about.guarantee),
         what=WHAT,
@@ -338,6 +366,7 @@ TESTS = {
         judge=judge_mixture,
         score=score_mixture,
         excludes=excludes_mixture,
+        within=within_mixture,
         guarantee=_within(mixture.KNOWN.guarantee),
         what=WHAT,
         source=SOURCE,

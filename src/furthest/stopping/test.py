@@ -7,6 +7,7 @@ A test is a `start` and a `judge`, and as much of the rest as it needs:
     answer, reached = judge(state, task, evidence, nominee, rule)
     score(state, task, evidence, nominee, rule)   # → Score: how near the nominee is, for a status
     excludes(state, task, evidence, z)            # → bool: whether z is certainly not ε-best
+    within(state, task, evidence, z, relative=…)  # → the smallest ε' for which z is ε'-best
     width(stopping, task, rounds)                 # a squared radius, for rules that sample by one
 
 The δ of `start` are in descending order, so confidence levels are reached in the order given.
@@ -16,9 +17,13 @@ never fewer than `nominee.reached`, and with which answer, mostly `nominee.answe
 state of the sampling rule, to be read by a test that belongs to one. All of them may write to the
 test's own state and to scratch, to nothing else.
 
-`score` and `excludes` are plain Python and get a copy of the state. With `compiled=False` so are
-`observe`, `judge` and `width`; otherwise they are kernels, found in compiled code by the type of
-the state.
+`within` is about all ε' ≥ ε at once and at all times, on the event on which the test is right: all
+that it ever says is true with probability 1 − δ, whatever chooses time, answer and ε'. It is in the
+units of the task, a share of the best value if it is to be `relative`, infinite if there is none.
+
+`score`, `excludes` and `within` are plain Python and get a copy of the state. With `compiled=False`
+so are `observe`, `judge` and `width`; otherwise they are kernels, found in compiled code by the
+type of the state.
 """
 
 from collections.abc import Callable
@@ -88,6 +93,7 @@ class StoppingTest:
         observe: Takes in a measurement, if the test keeps account of its own.
         score: Tells how near an answer is to being accepted, if more than yes or no can be said.
         excludes: Tells whether an answer is certainly not ε-best, if the test can.
+        within: Tells how near to the best an answer certainly is, if the test can.
         width: Gives a squared radius, if the test has one of its own.
         guarantee: What the test promises.
         what: The idea in a few words.
@@ -110,6 +116,7 @@ class StoppingTest:
     observe: Callable[..., None] | None = None
     score: Callable[..., Score] | None = None
     excludes: Callable[..., bool] | None = None
+    within: Callable[..., float] | None = None
     width: Callable[..., float] | None = None
     guarantee: Guarantee = OWN
     what: str = ""

@@ -23,6 +23,7 @@ from furthest.kernels.topwrong import (
     TopWrong,
     case,
     met,
+    met_within,
     observe,
     top_wrong,
     update_ellipsoids,
@@ -35,6 +36,7 @@ from furthest.stopping.contrasts import (
 )
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import MOST, NATS, PROVEN, PROVEN_UNKNOWN_SIGMA, Score, StoppingTest
+from furthest.stopping.within import of_question
 from furthest.task import Task
 
 # How closely the ln 1/δ of a score is looked for.
@@ -195,6 +197,16 @@ def excludes(test: TopWrong, task: Task, evidence: Evidence, z: int) -> bool:
     )
 
 
+def within(test: TopWrong, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
+    """The e-processes stay those of the study's question; of z alone less is asked."""
+    return of_question(
+        task,
+        evidence,
+        lambda asked: bool(met_within(test, task, evidence, z, task.c - asked.c, asked.e - task.e)),
+        relative=relative,
+    )
+
+
 KNOWN = StoppingTest(
     name="top-wrong",
     start=start,
@@ -203,6 +215,7 @@ KNOWN = StoppingTest(
     takes_sums=True,
     score=score,
     excludes=excludes,
+    within=within,
     guarantee=PROVEN,
     what="one-sided e-process against the best-valued wrong answer; no price for the dimension",
     source="docs/theory/top-wrong.md",

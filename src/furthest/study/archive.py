@@ -36,7 +36,7 @@ def verify_file(path: Path, *, words: bool = True) -> Status:
 
     data = read_json(path)
     data.pop(SIGNATURE, None)
-    claimed = data.get("certificate")
+    claimed = _document(data)
     try:
         name, events = data["name"], [Event(*row) for row in data["log"]]
     except (KeyError, TypeError):
@@ -55,9 +55,10 @@ def signed(archive: dict[str, Any], private_key: Path) -> dict[str, Any]:
     """An exported study with a signature of its certificate."""
     from furthest.study import signature
 
-    if archive["certificate"] is None:
+    document = _document(archive)
+    if document is None:
         raise StudyError(f"the study {archive['name']!r} has not stopped: there is nothing to sign")
-    return archive | {SIGNATURE: signature.signed(archive["certificate"], private_key)}
+    return archive | {SIGNATURE: signature.signed(document, private_key)}
 
 
 def signer(path: Path, public_key: Path | None) -> str | None:
@@ -76,12 +77,21 @@ def signer(path: Path, public_key: Path | None) -> str | None:
 
 
 def claimed_certificate(path: Path) -> dict[str, Any]:
-    """The certificate in a file: alone, or within what `show --json` or `export --json` printed."""
+    """The certificate in a file: alone, or within what `show --json` or `export --json` printed.
+
+    Of a study that is inconclusive, its conclusion.
+    """
     data = read_json(path)
-    found = data.get("certificate", data)
+    found = _document(data) if "certificate" in data else data
     if not isinstance(found, dict) or not found:
         raise FileError(f"{path}: there is no certificate in it")
     return found
+
+
+def _document(data: dict[str, Any]) -> Any:
+    """The certificate, or else the conclusion, if there is one."""
+    certificate = data.get("certificate")
+    return data.get("conclusion") if certificate is None else certificate
 
 
 def read_json(path: Path) -> dict[str, Any]:

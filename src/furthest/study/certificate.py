@@ -1,6 +1,6 @@
-"""The certificate of a study that has stopped, and the status of one that has not.
+"""Certificate, conclusion and status: of a study that has stopped, spent its budget, or goes on.
 
-Both follow from the log alone, so `verify` can make them again, in any process, bit for bit.
+All follow from the log alone, so `verify` can make them again, in any process, bit for bit.
 """
 
 import math
@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from furthest.display import at_least
 from furthest.errors import VerificationError
+from furthest.problem import Problem
+from furthest.stopping.within import certified_eps
 from furthest.study.chain import digest
 from furthest.study.conditions import (
     IN_DOUBT,
@@ -21,15 +24,25 @@ from furthest.study.conditions import (
     standing_of,
     warnings_of,
 )
-from furthest.study.events import ADDED, Event, Settings, columns, problem_data, usable_strategy
-from furthest.study.fold import Fold, Outcome
+from furthest.study.events import (
+    ADDED,
+    SPENT,
+    Event,
+    Settings,
+    columns,
+    problem_data,
+    usable_strategy,
+)
+from furthest.study.fold import Fold, Outcome, copied
 from furthest.study.ledger import Ledger
 from furthest.study.records import (
     ACCEPTED,
     NOT_PROVEN,
     PROVEN,
+    RULED_OUT,
     AnswerVerdict,
     Certificate,
+    Conclusion,
     Condition,
     Status,
 )
@@ -37,8 +50,13 @@ from furthest.study.verdict import score, verdicts
 
 RUNNING = "running"
 STOPPED = "stopped"
+INCONCLUSIVE = "inconclusive"
 
 NONE_YET = "none yet: the study is still running"
+NOTHING = "nothing is proven: there are too few results, or the stopping rule cannot say more"
+
+# What a conclusion has, and no certificate.
+CERTIFIED = "certified_eps"
 
 # What another version may say in other words: not compared where only facts are.
 WORDS = {"version", "guarantee", "meaning", "warnings", "strategy", "verdicts"}
@@ -57,6 +75,9 @@ class Slack(NamedTuple):
     absolute: float = 0.0
 
 
+# It is looked for, by halving, so closely and no closer.
+CERTIFIED_SLACK = 1e-6
+
 # A statistic that differs by less may be on either side of the threshold elsewhere.
 NEAR = 1e-6
 
@@ -69,9 +90,19 @@ def fold_of(ledger: Ledger) -> Fold:
         return Fold(ledger.settings, outcome)
 
 
-def status(name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate | None) -> Status:
-    """Where the study stands, by its log; `proof` is its certificate, once it has stopped."""
-    settings = ledger.settings
+def status(
+    name: str,
+    ledger: Ledger,
+    fold: Fold,
+    now: float,
+    proof: Certificate | None,
+    ending: Conclusion | None = None,
+) -> Status:
+    """Where the study stands, by its log; `proof` is its certificate, once it has stopped.
+
+    `ending` is its conclusion, if the budget is spent and it has not.
+    """
+    settings, document = ledger.settings, proof or ending
     known = fold.ready
     mark = score(fold, fold.answer) if known else None
     answer_name = settings.problem.answer_names[fold.answer] if known else None
@@ -80,7 +111,7 @@ def status(name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate
     base = base_of(ledger)
     return Status(
         name=name,
-        state=STOPPED if fold.stopped else RUNNING,
+        state=STOPPED if fold.stopped else INCONCLUSIVE if ending else RUNNING,
         answer=fold.answer if known else None,
         answer_name=answer_name,
         statistic=mark.statistic if mark else None,
@@ -91,13 +122,15 @@ def status(name: str, ledger: Ledger, fold: Fold, now: float, proof: Certificate
         pending=len(ledger.pending(now)),
         failed=proof.failed if proof else len(failures(base)),
         pulls=proof.pulls if proof else tuple(pulls.astype(int).tolist()),
-        guarantee=proof.guarantee if proof else NONE_YET,
+        guarantee=document.guarantee if document else NONE_YET,
         promise=guarantee(settings, answer_name if proof else None),
-        standing=proof.standing if proof else None,
+        standing=document.standing if document else None,
         verdicts=_verdicts(settings, fold) if known else (),
-        warnings=proof.warnings if proof else warnings_of(conditions(base)),
+        warnings=document.warnings if document else warnings_of(conditions(base)),
         certificate=proof,
         chained_from=ledger.chained_from,
+        budget=ledger.budget,
+        conclusion=ending,
     )
 
 
@@ -142,6 +175,97 @@ def certificate(name: str, ledger: Ledger, fold: Fold, log: Sequence[Event]) -> 
     )
 
 
+def conclusion(name: str, log: Sequence[Event], spent: Event | None = None) -> Conclusion:
+    """What is proven when the budget is spent; the log ends just before somebody saw that.
+
+    With the event of that the study had not stopped by then, and the candidate is the one it names.
+    """
+    ledger = Ledger.of(log)
+    settings = ledger.settings
+    problem, strategy = settings.problem, settings.strategy
+    ended = None if spent is None or spent.arm is None else Outcome(spent.arm, int(spent.data))
+    with usable_strategy():
+        fold = Fold(settings, ended)
+    fold.take(columns(ledger.counting))
+    answer = _candidate(fold) if spent is None else spent.arm
+    found = _verdicts(settings, fold) if fold.ready else ()
+    remaining = [
+        z for z in range(len(problem.answers)) if not found or found[z].verdict != RULED_OUT
+    ]
+    eps = None if answer is None else _certified(fold, answer)
+    answer_name = None if answer is None else problem.answer_names[answer]
+    base = base_of(ledger)
+    rests_on = conditions(base)
+    claims = _concluding_claims(settings, answer_name, eps, len(remaining))
+    theorem = bool(claims) and strategy.guarantee_for(problem).proven
+    standing = standing_of(rests_on, theorem=theorem)
+    measured = columns(ledger.measured)
+    pulls = np.bincount(measured.arms, measured.sizes, len(problem.arms))
+    return Conclusion(
+        study=name,
+        answer=answer,
+        answer_name=answer_name,
+        certified_eps=eps,
+        eps=problem.eps,
+        notion=problem.notion,
+        delta=settings.delta,
+        budget=ledger.budget or 0,
+        guarantee=promised(settings, "; and ".join(claims), rests_on) if claims else NOTHING,
+        standing=standing,
+        proven=standing == PROVEN,
+        conditions=rests_on,
+        remaining=tuple(remaining),
+        verdicts=found,
+        measurements=ledger.outcomes,
+        pulls=tuple(pulls.astype(int).tolist()),
+        added=sum(event.kind == ADDED for event in base.counted),
+        failed=len(failures(base)),
+        order=settings.order,
+        warnings=warnings_of(rests_on),
+        strategy=strategy.describe(),
+        problem=problem_data(problem),
+        created_at=ledger.created.at,
+        ended_at=log[-1].at,
+        log_events=len(log),
+        log_digest=digest(log),
+        chained_from=ledger.chained_from,
+    )
+
+
+def _candidate(fold: Fold) -> int | None:
+    return fold.answer if fold.ready and fold.answer >= 0 else None
+
+
+def spent_event_data(fold: Fold) -> tuple[int | None, str]:
+    """The candidate, and how many results count: what the log says when the budget is spent."""
+    return _candidate(fold), str(int(fold.state.evidence.counts.sum()) if fold.ready else 0)
+
+
+def _certified(fold: Fold, z: int) -> float | None:
+    """The smallest ε' for which z is proven to be within ε' of the best."""
+    if fold.blocked:
+        return None
+    state = copied(fold.state)
+    return certified_eps(fold.test, fold.problem, state.stopping.test, state.evidence, z)
+
+
+def _concluding_claims(
+    settings: Settings, answer: str | None, eps: float | None, remaining: int
+) -> list[str]:
+    """How near the candidate is to the best, and how many answers are not as near as was asked."""
+    problem, claims = settings.problem, []
+    out = len(problem.answers) - remaining
+    if answer is not None and eps is not None:
+        claims.append(_claim(problem, answer, eps))
+    if out:
+        near = f"{problem.eps:g}" if problem.notion == "additive" else f"{100 * problem.eps:.10g} %"
+        claims.append(
+            f"{out:,} of the {len(problem.answers):,} answers {'is' if out == 1 else 'are'} not "
+            f"within {near} of the best"
+        )
+    return claims
+
+
 def _verdicts(settings: Settings, fold: Fold) -> tuple[AnswerVerdict, ...]:
     values = fold.state.evidence.values
     near_best = values - fold.task.c * values.max() + fold.task.e >= 0
@@ -154,6 +278,27 @@ def _verdicts(settings: Settings, fold: Fold) -> tuple[AnswerVerdict, ...]:
 
 def guarantee(settings: Settings, answer: str | None, rests_on: Sequence[Condition] = ()) -> str:
     """What the certificate promises, in words; of the answer to come if there is none yet."""
+    claim = _claim(settings.problem, answer or "the one given", settings.problem.eps)
+    return promised(settings, claim, rests_on)
+
+
+def _claim(problem: Problem, name: str, eps: float) -> str:
+    """That no answer is better by more than ε; one that is not the problem's own is rounded up."""
+    asked = eps == problem.eps
+    if eps == 0:
+        return f"no answer is better than {name}"
+    if problem.notion == "additive":
+        size = f"{eps:g}" if asked else at_least(eps)
+        return f"no answer is better than {name} by more than {size}"
+    size = f"{100 * eps:.10g}" if asked else at_least(eps, 100)
+    return (
+        f"no answer is better than {name} by more than {size} % of the best value, if that is "
+        "positive"
+    )
+
+
+def promised(settings: Settings, claim: str, rests_on: Sequence[Condition] = ()) -> str:
+    """A claim with all that it takes for granted."""
     problem = settings.problem
     promise = settings.strategy.guarantee_for(problem)
     if not promise.proven:
@@ -161,16 +306,6 @@ def guarantee(settings: Settings, answer: str | None, rests_on: Sequence[Conditi
     if standing_of(rests_on, theorem=True) == NOT_PROVEN:
         against = [each.evidence for each in rests_on if each.standing == REFUTED]
         return f"not proven: {'; '.join(against)}"
-    name = answer or "the one given"
-    if problem.eps == 0:
-        claim = f"no answer is better than {name}"
-    elif problem.notion == "additive":
-        claim = f"no answer is better than {name} by more than {problem.eps:g}"
-    else:
-        claim = (
-            f"no answer is better than {name} by more than {100 * problem.eps:.10g} % of the best "
-            "value, if that is positive"
-        )
     if promise.noise == "bounded":
         low, high = problem.bounds or (0.0, 1.0)
         return (
@@ -224,18 +359,60 @@ def verify(
     if ledger.stopped is not None:
         _check_outcome(ledger, fold)
     proof = certificate(name, ledger, fold, events) if fold.stopped else None
-    found = status(name, ledger, fold, events[-1].at, proof)
+    ending = None
+    if ledger.spent is not None:
+        ending = _checked_conclusion(name, events, ledger.spent.seq - 1)
+    elif proof is None and ledger.is_over(events[-1].at):
+        ending = _checked_conclusion(name, events, len(events))
+    found = status(name, ledger, fold, events[-1].at, proof, None if proof else ending)
     if claimed is not None:
-        if proof is None:
-            raise VerificationError("the log does not lead to any certificate: it has not stopped")
-        expected = proof.to_dict()
+        expected = _expected(name, events, claimed, proof).to_dict()
         if not words:
             facts = claimed.keys() & expected.keys() - WORDS
             expected = {key: claimed[key] for key in claimed.keys() & WORDS} | {
                 key: expected[key] for key in facts
             }
-        compare(claimed, expected, "the certificate", slacks(ledger))
+        what = "the conclusion" if CERTIFIED in claimed else "the certificate"
+        compare(claimed, expected, what, slacks(ledger))
     return found
+
+
+def _expected(
+    name: str, events: Sequence[Event], claimed: Mapping[str, Any], proof: Certificate | None
+) -> Certificate | Conclusion:
+    """The document that the log leads to; of conclusions the one after as many events."""
+    if CERTIFIED not in claimed:
+        if proof is None:
+            raise VerificationError("the log does not lead to any certificate: it has not stopped")
+        return proof
+    length = claimed.get("log_events")
+    if type(length) is not int or not 0 < length <= len(events):
+        raise VerificationError(f"the conclusion says log_events = {length!r}: there are others")
+    return _checked_conclusion(name, events, length)
+
+
+def _checked_conclusion(name: str, events: Sequence[Event], length: int) -> Conclusion:
+    """The conclusion after so many events, if the budget was spent by then and nothing accepted."""
+    log = events[:length]
+    spent = events[length] if length < len(events) and events[length].kind == SPENT else None
+    ledger = Ledger.of(log)
+    if not ledger.is_over(spent.at if spent else log[-1].at):
+        raise VerificationError(f"after {length} events the budget was not spent")
+    again = fold_of(ledger)
+    again.take(columns(ledger.counting))
+    taken = int(again.state.evidence.counts.sum()) if again.ready else 0
+    if again.stopped:
+        mark = score(again, again.answer)
+        if mark.statistic > mark.threshold + NEAR * max(1.0, abs(mark.threshold)):
+            raise VerificationError(
+                f"after {length} events the budget was spent, but the study had its answer"
+            )
+    elif spent is not None and int(spent.data) != taken:
+        raise VerificationError(
+            f"the log says that {spent.data} results counted when the budget was spent, but there "
+            f"were {taken}"
+        )
+    return conclusion(name, log, spent)
 
 
 def slacks(ledger: Ledger) -> dict[str, Slack]:
@@ -245,7 +422,12 @@ def slacks(ledger: Ledger) -> dict[str, Slack]:
     figure = Slack(share)
     largest = float(np.abs(results.values).max(initial=0.0))
     unit = largest if problem.sigma is None else float(problem.units.max())
-    return {"statistic": figure, "threshold": figure, "estimate": Slack(share, share * unit)}
+    return {
+        CERTIFIED: Slack(CERTIFIED_SLACK),
+        "statistic": figure,
+        "threshold": figure,
+        "estimate": Slack(share, share * unit),
+    }
 
 
 def _check_outcome(ledger: Ledger, fold: Fold) -> None:

@@ -22,7 +22,7 @@ Document = dict[str, Any]
 # What is listed of each study, and the state of one whose log is not what was written.
 ROW = (
     *("name", "state", "answer", "answer_name", "eps", "notion", "delta"),
-    *("arms", "measurements", "pending", "error"),
+    *("arms", "measurements", "pending", "error", "budget"),
 )
 DAMAGED = "damaged"
 
@@ -60,7 +60,7 @@ def _row(study: Study) -> Document:
     problem, answer = study.problem, study.outcome
     values = (
         study.name,
-        "running" if answer is None else "stopped",
+        "stopped" if answer is not None else "inconclusive" if study.is_spent else "running",
         answer,
         None if answer is None else problem.answer_names[answer],
         problem.eps,
@@ -70,6 +70,7 @@ def _row(study: Study) -> Document:
         sum(each.size for each in study.history()),
         len(study.pending()),
         None,
+        study.budget,
     )
     return dict(zip(ROW, values, strict=True))
 
@@ -85,6 +86,7 @@ def verified(found: Status, signer: str | None = None) -> Document:
         "chained_from": found.chained_from,
         "signed_by": signer,
         "certificate": found.certificate.to_dict() if found.certificate else None,
+        "conclusion": found.conclusion.to_dict() if found.conclusion else None,
     }
 
 
@@ -107,12 +109,14 @@ def archived(name: str, events: Sequence[Event], ledger: Ledger, status: Status)
         "seed": settings.seed,
         "lease": settings.lease,
         "order": settings.order,
+        "budget": ledger.budget,
         "state": status.state,
         "answer": status.answer,
         "measurements": [each._asdict() for each in ledger.history()],
         "failed": [_trial(event) | {"reason": event.data} for event in ledger.failed.values()],
         "open": [_trial(event) for event in ledger.open.values()],
         "certificate": status.certificate.to_dict() if status.certificate else None,
+        "conclusion": status.conclusion.to_dict() if status.conclusion else None,
         "log": [list(event) for event in events],
         "log_digest": digest(events),
     }

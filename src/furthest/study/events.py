@@ -10,6 +10,9 @@
 |         |                                        | how many, and when it was measured        |
 | stopped | arm: the answer, data: how many        | somebody saw the test accept the answer   |
 |         | results count, worker                  |                                           |
+| spent   | arm: the candidate, if any; data: how  | somebody saw the budget spent, and the    |
+|         | many results count, worker             | test accept nothing                       |
+| extended| data: the new budget, worker           | more may be measured                      |
 | sealed  | data: digest of all before             | from here on an older log is chained      |
 
 Each event is chained to the one before it (`furthest.study.chain`). "How often" and "of how many"
@@ -55,6 +58,8 @@ TOLD = "told"
 FAILED = "failed"
 ADDED = "added"
 STOPPED = "stopped"
+SPENT = "spent"
+EXTENDED = "extended"
 SEALED = "sealed"
 
 # In which order results count.
@@ -68,6 +73,9 @@ UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueErro
 # What else of a problem can never be changed.
 FIXED = ("arms", "answers", "arm_names", "answer_names", "bounds", "noise", "initial")
 
+# Of a budget; more have no exact mean in double precision.
+MOST_MEASUREMENTS = 2**50
+
 # Of a study, before the numbers of its trials.
 TAG = re.compile(r"\w{1,64}", re.ASCII)
 
@@ -77,7 +85,8 @@ class Event(NamedTuple):
 
     Attributes:
         seq: Its number, from 1, without gaps.
-        kind: `created`, `asked`, `told`, `failed`, `added`, `stopped` or `sealed`.
+        kind: `created`, `asked`, `told`, `failed`, `added`, `stopped`, `spent`, `extended` or
+            `sealed`.
         at: When, in seconds since 1970.
         trial: The trial's id.
         arm: The number of the arm; of the answer, where the study stopped.
@@ -212,6 +221,7 @@ class Settings:
     order: str = AS_ASKED  # in which results count
     origin: str = ""  # of which study, with features, this one is the continuation without
     name: str = ""  # of the study; empty in logs of version 1
+    budget: int | None = None  # measurements that may be asked for, until it is extended
     version: int = LOG_VERSION
 
     def check(self) -> None:
@@ -219,6 +229,7 @@ class Settings:
         check_level(self.delta)
         if not 0 < self.lease < math.inf:
             raise InputError(f"the lease must be a positive number of seconds, not {self.lease!r}")
+        check_budget(self.budget)
         if self.seed < 0:
             raise InputError(f"seed must be at least 0, not {self.seed}")
         if not TAG.fullmatch(self.tag):
@@ -261,6 +272,7 @@ class Settings:
                 "order": self.order,
                 "origin": self.origin,
                 "name": self.name,
+                **({} if self.budget is None else {"budget": self.budget}),
                 "delta": self.delta,
                 "seed": self.seed,
                 "lease": self.lease,
@@ -292,6 +304,7 @@ class Settings:
             order=data.get("order", AS_TOLD),
             origin=data.get("origin", ""),
             name=data.get("name", ""),
+            budget=data.get("budget"),
             version=data["version"],
         )
         settings.check()
@@ -325,6 +338,12 @@ def _listed(value: Any) -> Any:
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     return "unknown" if value is None else value
+
+
+def check_budget(budget: int | None) -> None:
+    """Refuse what is no number of measurements."""
+    if budget is not None and (type(budget) is not int or not 1 <= budget <= MOST_MEASUREMENTS):
+        raise InputError(f"a budget must be a whole number of measurements, not {budget!r}")
 
 
 def _words(strategy: Strategy) -> str:

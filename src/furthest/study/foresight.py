@@ -9,6 +9,7 @@ is right for every μ: benchmarks/foresight.py says how far off this one is.
 """
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +37,13 @@ SPREADS = np.geomspace(0.01, 1e6, 81)
 
 QUANTILES = (0.05, 0.5, 0.95)
 
+# Where fewer futures end within the budget, it is time to say so.
+FUTILE = 0.05
 
-def foresee(settings: Settings, fold: Fold, draws: int, seed: int) -> Foresight | None:
+
+def foresee(
+    settings: Settings, fold: Fold, draws: int, seed: int, budget: int | None = None
+) -> Foresight | None:
     """The futures of a study; None before there is an estimate, of μ and of an unknown σ.
 
     None also where the values are no Gaussian ones, and σ is unknown: nothing can be proven then.
@@ -51,13 +57,34 @@ def foresee(settings: Settings, fold: Fold, draws: int, seed: int) -> Foresight 
     if deviation is None:
         return None
     limit = _limit(settings, fold, deviation)
+    left = None if budget is None else max(0, budget - taken)
     if fold.stopped:
-        return Foresight(0.0, 0.0, 0.0, draws, 0, HORIZON, taken, limit)
+        enough = None if left is None else 1.0
+        return Foresight(0.0, 0.0, 0.0, draws, 0, HORIZON, taken, limit, left, enough)
     needed, horizon = _futures(fold, draws, default_rng(seed))
     # So that a range of any number of draws holds 90 % on average.
     low, median, high = np.quantile(needed, QUANTILES, method="weibull").tolist()
     unfinished = int((needed >= horizon).sum())
-    return Foresight(median, low, high, draws, unfinished, horizon, taken, limit)
+    future = Foresight(median, low, high, draws, unfinished, horizon, taken, limit)
+    if budget is None or left is None:
+        return future
+    share = float(np.mean((needed <= left) & (needed < horizon)))
+    return replace(
+        future,
+        left=left,
+        within_budget=share,
+        # Of a future that was given up before the budget is spent nobody knows.
+        warning=_futility(budget, left, draws, share)
+        if 0 < left < horizon and share < FUTILE
+        else "",
+    )
+
+
+def _futility(budget: int, left: int, draws: int, share: float) -> str:
+    return (
+        f"of {draws} simulated futures {round(share * draws)} end within the {left:,} measurements "
+        f"that are left of the budget of {budget:,}: it will hardly suffice"
+    )
 
 
 class Drawn(NamedTuple):

@@ -31,8 +31,11 @@ from furthest.study.events import (
     AS_ASKED,
     ASKED,
     CREATED,
+    EXTENDED,
     FAILED,
+    MOST_MEASUREMENTS,
     SEALED,
+    SPENT,
     STOPPED,
     TOLD,
     UNREADABLE,
@@ -67,6 +70,9 @@ MOST_OUTCOMES = 2**30
 
 # How far a mean of yes/no outcomes may be from the nearest that is possible, as a share.
 ROUNDED = 1e-9
+
+# Digits of a number of measurements.
+LONGEST = 16
 
 # From this version of a log on the limits above apply.
 LIMITED = 2
@@ -123,6 +129,9 @@ class Ledger:
         self.given_up: dict[str, Event] = {}  # trials not waited for any more, since this event
         self.overtaken: set[str] = set()  # told before an earlier ask was, and counted so
         self.stopped: Event | None = None
+        self.budget = self.settings.budget
+        self.spent: Event | None = None  # the budget, as somebody saw it; None once it is extended
+        self.outcomes = 0  # of all results, each with all of its outcomes
         self._queue: deque[Event] = deque()  # asks whose results have not counted yet
         self._held = 0  # results that do not count yet
         self._lost = 0  # trials given up that are still open
@@ -154,6 +163,10 @@ class Ledger:
                     self._queue.append(event)
             elif kind == STOPPED:
                 self.stopped = event
+            elif kind == SPENT:
+                self.spent = event
+            elif kind == EXTENDED:
+                self.budget, self.spent = int(event.data), None
             elif kind != SEALED:
                 self._lost -= trial in self.open and trial in self.given_up
                 asked = self.open.pop(trial, None)
@@ -188,6 +201,7 @@ class Ledger:
         trial = event.trial
         self.results[trial] = event
         self.measured.append(event)
+        self.outcomes += size_of(event)
         if asked is not None and trial not in self.given_up:
             if self.settings.order == AS_ASKED:
                 self._held += 1
@@ -224,7 +238,23 @@ class Ledger:
         """Whether the event can be the next one."""
         if not is_event(event) or event.seq != self.seq + 1:
             return False
-        return self.chained_from is None if event.kind == SEALED else self._is_next(event)
+        if event.kind == SEALED:
+            return self.chained_from is None
+        if event.kind in (SPENT, EXTENDED):
+            return self._is_about_budget(event)
+        return self._is_next(event)
+
+    def _is_about_budget(self, event: Event) -> bool:
+        """Whether there is a budget that is spent, or a greater one to extend it to."""
+        data, budget = event.data, self.budget
+        if budget is None or self.stopped is not None or event.trial or event.value is not None:
+            return False
+        if not (data.isascii() and data.isdecimal() and len(data) <= LONGEST):
+            return False
+        if event.kind == EXTENDED:
+            return event.arm is None and budget < int(data) <= MOST_MEASUREMENTS
+        known = event.arm is None or 0 <= event.arm < len(self.settings.problem.answers)
+        return known and self.exhausted and self.spent is None
 
     def _is_next(self, event: Event) -> bool:
         """The same of an event about an arm or an answer."""
@@ -240,7 +270,15 @@ class Ledger:
         if kind in (TOLD, FAILED):
             return trial in self.open and self.open[trial].arm == arm
         known = trial in self.open or trial in self.results or trial in self.failed
-        return kind in (ASKED, ADDED) and not known
+        return not known and (kind == ADDED or (kind == ASKED and self._is_ask(event)))
+
+    def _is_ask(self, event: Event) -> bool:
+        """Whether this could be asked for: some measurements, while the budget lasts."""
+        try:
+            size, *rest = note_of(event)
+        except ValueError:
+            return False
+        return 1 <= size <= MOST_OUTCOMES and rest == [None, ""] and not self.exhausted
 
     def _is_result(self, event: Event) -> bool:
         """Whether a result, or the mean of several, could have been told."""
@@ -361,9 +399,22 @@ class Ledger:
             )
 
     @property
-    def outcomes(self) -> int:
-        """All results, each with all of its outcomes."""
-        return sum(map(size_of, self.measured))
+    def exhausted(self) -> bool:
+        """Whether as much is measured as the budget allows, or more."""
+        return self.budget is not None and self.outcomes >= self.budget
+
+    def left(self, now: float) -> int | None:
+        """How many measurements may still be asked for; None without a budget.
+
+        What is pending counts; what has failed, or is no longer waited for, does not.
+        """
+        if self.budget is None:
+            return None
+        return max(0, self.budget - self.outcomes - sum(map(size_of, self.pending(now))))
+
+    def is_over(self, now: float) -> bool:
+        """Whether the budget is spent, and nothing that was asked for is still to come."""
+        return self.exhausted and not self.pending(now) and not self.waiting()
 
     def history(self) -> list[Measurement]:
         """All results in the order told."""

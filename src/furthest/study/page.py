@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 from furthest import __version__
+from furthest.display import at_least
 from furthest.study.records import NOT_PROVEN, PROVEN_IF, Status, sentence, verdict_words
 from furthest.study.study import Study
 
@@ -68,10 +69,10 @@ code { font-size: .82rem; }
 
 
 def page(study: Study) -> str:
-    """The page of a study, stopped or not."""
+    """The page of a study, ended or not."""
     status = study.status()
     body = [
-        f'<p class="kind">furthest · {"certificate" if status.certificate else "status"}</p>',
+        f'<p class="kind">furthest · {_kind(status)}</p>',
         f"<h1>{escape(study.name)}</h1>",
         _claim(status),
         _gauge(status),
@@ -91,20 +92,37 @@ def page(study: Study) -> str:
     )
 
 
+def _kind(status: Status) -> str:
+    if status.certificate:
+        return "certificate"
+    return "conclusion" if status.conclusion else "status"
+
+
 def _claim(status: Status) -> str:
-    proof = status.certificate
+    proof, ending = status.certificate, status.conclusion
+    if ending is not None:
+        return (
+            f'<div class="claim{_mark(status)}"><div class="answer">inconclusive</div>'
+            f'<div class="soft">The budget of {ending.budget:,} measurements is spent.</div>'
+            f'<div class="worth">{_worth(ending.standing)}</div>'
+            f"<p>{escape(sentence(ending.guarantee))}</p></div>"
+        )
     if proof is None:
         leading = f"; {escape(status.answer_name)} leads" if status.answer_name else ""
         return (
             f'<div class="claim open"><div class="answer">still running{leading}</div>'
             f'<p class="soft">No guarantee yet. When it stops: {escape(status.promise)}.</p></div>'
         )
-    worth = {PROVEN_IF: "proven, if a condition in doubt holds"}.get(proof.standing, proof.standing)
     return (
         f'<div class="claim{_mark(status)}"><div class="soft">The answer</div>'
         f'<div class="answer">{escape(proof.answer_name)}</div>'
-        f'<div class="worth">{worth}</div><p>{escape(sentence(proof.guarantee))}</p></div>'
+        f'<div class="worth">{_worth(proof.standing)}</div>'
+        f"<p>{escape(sentence(proof.guarantee))}</p></div>"
     )
+
+
+def _worth(standing: str) -> str:
+    return {PROVEN_IF: "proven, if a condition in doubt holds"}.get(standing, standing)
 
 
 def _mark(status: Status) -> str:
@@ -145,7 +163,7 @@ def _answers(status: Status) -> str:
 
 def _conditions(status: Status) -> str:
     """What the guarantee rests on."""
-    proof = status.certificate
+    proof = status.certificate or status.conclusion
     if proof is None:
         return ""
     tones = {"holds": "good", "in doubt": "doubt", "refuted": "bad"}
@@ -195,6 +213,18 @@ def _facts(study: Study, status: Status) -> str:
             "created": _moment(proof.created_at),
             "stopped": _moment(proof.stopped_at),
             "log": f"{proof.log_events} events, SHA-256 {proof.log_digest}",
+            "verify": f"furthest study verify {study.name!r}",
+        }
+    if ending := status.conclusion:
+        names, eps = problem.answer_names, ending.certified_eps
+        facts |= {
+            "candidate": ending.answer_name or "none yet",
+            "certified ε": "none" if eps is None else at_least(eps),
+            "remaining answers": ", ".join(names[z] for z in ending.remaining[:ROWS])
+            + (", …" if len(ending.remaining) > ROWS else ""),
+            "created": _moment(ending.created_at),
+            "ended": _moment(ending.ended_at),
+            "log": f"{ending.log_events} events, SHA-256 {ending.log_digest}",
             "verify": f"furthest study verify {study.name!r}",
         }
     facts["made by"] = f"furthest {__version__}"

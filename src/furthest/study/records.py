@@ -233,12 +233,109 @@ class Certificate:
 
 
 @dataclass(frozen=True)
+class Conclusion:
+    """What is proven when the budget of a study is spent and it has no answer.
+
+    All of it holds at once, with probability 1 − δ, together with every other conclusion of the
+    study and with its certificate, should there be one later: docs/theory/budget.md.
+
+    Attributes:
+        study: The study's name.
+        answer: The number of the candidate; None if the initial design is not complete.
+        answer_name: Its name.
+        certified_eps: The smallest ε for which it is proven that the candidate is within ε of the
+            best, in the notion of the study; None if that is proven for none.
+        eps: The ε that was asked for.
+        notion: `additive` or `multiplicative`.
+        delta: The allowed probability of error.
+        budget: How many measurements were allowed.
+        guarantee: What is promised, in words.
+        standing: `proven`; `proven if`: a condition is in doubt; or `not proven`: a condition is
+            refuted, the stopping rule is no theorem, or there is nothing to promise.
+        proven: Whether it is proven without any if.
+        conditions: Everything that the guarantee rests on.
+        remaining: Every answer that may still be within the ε that was asked for.
+        verdicts: What is known about each answer, at that ε.
+        measurements: Results that count.
+        pulls: The same per arm.
+        added: Of them, those that the study had not asked for.
+        failed: Trials that failed before the end.
+        order: In which order results count: `asked` or `told`.
+        warnings: Which conditions are in doubt or refuted, and why.
+        strategy: What decided, as plain data.
+        problem: What was asked, as plain data.
+        created_at: When the study began, in seconds since 1970.
+        ended_at: When the last event was written that it rests on.
+        log_events: The conclusion rests on so many events …
+        log_digest: … with this SHA-256.
+        chained_from: From this event on each carries a digest of all before it.
+        version: The furthest that made it.
+    """
+
+    study: str
+    answer: int | None
+    answer_name: str | None
+    certified_eps: float | None
+    eps: float
+    notion: str
+    delta: float
+    budget: int
+    guarantee: str
+    standing: str
+    proven: bool
+    conditions: tuple[Condition, ...]
+    remaining: tuple[int, ...]
+    verdicts: tuple[AnswerVerdict, ...]
+    measurements: int
+    pulls: tuple[int, ...]
+    added: int
+    failed: int
+    order: str
+    warnings: tuple[str, ...]
+    strategy: Mapping[str, Any]
+    problem: Mapping[str, Any]
+    created_at: float
+    ended_at: float
+    log_events: int
+    log_digest: str
+    chained_from: int | None
+    version: str = __version__
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return _plain(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"Conclusion({self.study!r}, inconclusive, {self.standing}, "
+            f"{display.count(self.measurements, 'measurement')}, δ = {self.delta:g})\n"
+            f"  guarantee: {self.guarantee}"
+        )
+
+    def _repr_html_(self) -> str:
+        return display.card(
+            f"{self.study}: inconclusive",
+            display.line(sentence(self.guarantee), TONES[self.standing]),
+            display.line(
+                f"{display.count(self.measurements, 'measurement')}, a budget of {self.budget:,}; "
+                f"{len(self.remaining):,} of {len(self.problem['answer_names']):,} answers remain",
+                "soft",
+            ),
+            _warnings(self.warnings),
+            _verdict_table(self.verdicts, self.standing),
+            display.line(
+                f"rests on {self.log_events:,} events, SHA-256 {self.log_digest[:16]}…", "soft"
+            ),
+        )
+
+
+@dataclass(frozen=True)
 class Status:
     """Where a study stands.
 
     Attributes:
         name: The study's name.
-        state: `running` or `stopped`.
+        state: `running`, `stopped`, or `inconclusive`: the budget is spent and there is no answer.
         answer: The number of the certificate's answer; before, of the current candidate, without
             any guarantee. None until the initial design is complete.
         answer_name: Its name.
@@ -251,14 +348,17 @@ class Status:
         pending: Trials that are still waited for.
         failed: Trials that failed; once the study has stopped, until then.
         pulls: The measurements per arm.
-        guarantee: What is promised about the answer now: nothing before the study has stopped.
+        guarantee: What is promised about the answer now: nothing before the study has ended.
         promise: What will be promised about the answer once it has, if no condition is in doubt.
-        standing: The certificate's, once there is one: `proven`, `proven if` or `not proven`.
+        standing: The certificate's or conclusion's, once there is one: `proven`, `proven if` or
+            `not proven`.
         verdicts: What is known about each answer; none until the initial design is complete.
         warnings: Which conditions of the guarantee are in doubt or refuted, and why.
         certificate: The proof, once the study has stopped.
         chained_from: The first event of the log that carries a digest of all before it, so that a
             change shows; None in the log of an older furthest that was not sealed yet.
+        budget: How many measurements may be made; None if there is no limit.
+        conclusion: What is proven if that is spent and there is no answer.
     """
 
     name: str
@@ -280,6 +380,8 @@ class Status:
     warnings: tuple[str, ...]
     certificate: Certificate | None
     chained_from: int | None
+    budget: int | None = None
+    conclusion: Conclusion | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""
@@ -289,12 +391,12 @@ class Status:
         return f"Status({self.name!r}, {self._where}; {self.counts})"
 
     def _repr_html_(self) -> str:
-        proof = self.certificate
+        proof, standing = self.certificate, self.standing
         return display.card(
             f"{self.name}: {proof.answer_name if proof else self.state}",
             display.line(
-                sentence(self.guarantee) if proof else f"When it stops: {self.promise}.",
-                TONES[proof.standing] if proof else "soft",
+                sentence(self.guarantee) if standing else f"When it stops: {self.promise}.",
+                TONES[standing] if standing else "soft",
             ),
             display.line(self.counts, "soft"),
             _warnings(self.warnings),
@@ -323,13 +425,14 @@ class Status:
             return f"{self.state}, initial design"
         reached = f"{self.statistic:.2f} of {self.threshold:.2f}"
         leads = "the answer is" if self.certificate else "leading is"
-        worth = f" ({self.standing})" if self.standing else ""
+        worth = f" ({self.standing})" if self.certificate else ""
         return f"{self.state}, {leads} {self.answer_name!r}{worth}, {reached}"
 
     @property
     def counts(self) -> str:
         """How many results there are, and what became of the others."""
-        counts = [f"{self.measurements:,} measured"]
+        of = "" if self.budget is None else f" of a budget of {self.budget:,}"
+        counts = [f"{self.measurements:,} measured{of}"]
         counts += [f"{self.waiting:,} of them waiting"] if self.waiting else []
         counts += [f"{self.surplus:,} after the end"] if self.surplus else []
         return ", ".join([*counts, f"{self.pending:,} pending", f"{self.failed:,} failed"])
@@ -349,6 +452,10 @@ class Foresight:
         horizon: After so many further measurements a future is given up.
         measurements: Taken in so far.
         limit: T_ε ln(1/δ) in all, if μ is as estimated; None where that is infinite.
+        left: How many more measurements the budget allows; None if there is none.
+        within_budget: Which share of the futures, at least, needs no more than these: those that
+            were given up count as if they needed more.
+        warning: That the budget will hardly suffice, if that is so; else empty.
     """
 
     median: float
@@ -359,6 +466,9 @@ class Foresight:
     horizon: int
     measurements: int
     limit: float | None
+    left: int | None = None
+    within_budget: float | None = None
+    warning: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""

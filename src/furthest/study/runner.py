@@ -1,4 +1,4 @@
-"""Drive a study with a measurement command: ask, run it, tell what it prints, until it stops.
+"""Drive a study with a measurement command: ask, run it, tell what it prints, until it ends.
 
 The command gets the arm on its command line and prints its result, as `sheets` reads it, on the
 last line of its output.
@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeVar
 
 from furthest.display import count
 from furthest.errors import (
+    BudgetError,
     FurthestError,
     InputError,
     StoppedError,
@@ -102,7 +103,9 @@ class Runner:
         self._rescued = 0
 
     def run(self, limit: int | None, report: Callable[[], None]) -> int:
-        """Measure until the study stops or `limit` trials are done; returns how many were.
+        """Measure until the study ends or `limit` trials are done; returns how many were.
+
+        It ends with its answer, or when nothing is left of its budget to be asked for.
 
         `report` is called after every trial.
         """
@@ -164,6 +167,8 @@ class Runner:
                 return _patiently(lambda: self._study.ask(count))
             if not self._shares and not running:
                 self._shares = _patiently(lambda: self._study.ask(batch=batch))
+        except BudgetError:
+            return []  # what is out, here or elsewhere, may yet fail and be asked again
         except StoppedError:
             self._halt(NOT_NEEDED)
             return []

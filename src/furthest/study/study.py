@@ -16,8 +16,10 @@ import numpy as np
 from furthest import display
 from furthest.compiling import announced, words
 from furthest.errors import (
+    BudgetError,
     ChangeError,
     FurthestError,
+    InconclusiveError,
     InputError,
     StoppedError,
     StorageError,
@@ -34,15 +36,18 @@ from furthest.study.events import (
     AS_ASKED,
     ASKED,
     CREATED,
+    EXTENDED,
     FAILED,
     LOG_VERSION,
     SEALED,
+    SPENT,
     STOPPED,
     TOLD,
     Due,
     Event,
     Note,
     Settings,
+    check_budget,
     columns,
     size_of,
     storable,
@@ -57,6 +62,7 @@ from furthest.study.ledger import (
 )
 from furthest.study.records import (
     Certificate,
+    Conclusion,
     Failure,
     Foresight,
     Measurement,
@@ -76,8 +82,14 @@ DAY = 86_400.0
 # In front of every trial's number: two of a million studies have the same with probability ½.
 TAG_BYTES = 5
 
+# Ids of trials in an error.
+SHOWN = 5
+
 # From this version of a log on its end is an event.
 ENDS_IN_LOG = 2
+
+# What a study of plain options does not take over from one with features.
+NOT_INHERITED = (STOPPED, SPENT, EXTENDED, SEALED)
 
 # More trials at once than anybody has workers.
 MOST_TRIALS = 10_000
@@ -126,6 +138,7 @@ class Study:
         self._turn = Turn()
         self._torn = False  # interrupted in the middle of a change
         self._proof: Certificate | None = None
+        self._ending: Conclusion | None = None
         self._ledger = Ledger.of(events)
 
     def __repr__(self) -> str:
@@ -133,7 +146,7 @@ class Study:
         ledger = self._ledger
         return (
             f"Study({self._name!r}, {self.problem.in_words}, δ = {self.delta:g}; "
-            f"{ledger.outcomes:,} measured, {len(ledger.open):,} open, "
+            f"{ledger.outcomes:,} measured{self._of_budget}, {len(ledger.open):,} open, "
             f"{len(ledger.failed):,} failed{self._end})"
         )
 
@@ -156,7 +169,7 @@ class Study:
             f"{self._name}{self._end}",
             display.line(f"{problem.in_words}, δ = {self.delta:g}"),
             display.line(
-                f"{counts.sum():,} measured, {len(ledger.open):,} open, "
+                f"{counts.sum():,} measured{self._of_budget}, {len(ledger.open):,} open, "
                 f"{len(ledger.failed):,} failed",
                 "soft",
             ),
@@ -164,9 +177,15 @@ class Study:
         )
 
     @property
+    def _of_budget(self) -> str:
+        return "" if self.budget is None else f" of a budget of {self.budget:,}"
+
+    @property
     def _end(self) -> str:
-        """How it ended, if this process has seen the proof."""
-        return f"; the answer is {self._proof.answer_name!r}" if self._proof else ""
+        """How it ended, if this process has seen the proof, or somebody the end of the budget."""
+        if self._proof:
+            return f"; the answer is {self._proof.answer_name!r}"
+        return "; inconclusive" if self.is_spent else ""
 
     @classmethod
     def create(
@@ -180,6 +199,7 @@ class Study:
         seed: int = 0,
         lease: float = DAY,
         order: str | None = None,
+        budget: int | None = None,
         exist_ok: bool = False,
     ) -> "Study":
         """Begin a study. What is asked can never be changed: that would void the guarantee.
@@ -198,6 +218,8 @@ class Study:
                 waits for those that were asked for earlier, and it does not matter whether the time
                 that a measurement takes depends on its value; as told, that would void the
                 guarantee. What to measure next depends on all results at once either way.
+            budget: How many measurements may be made. When they are, and there is no answer, the
+                study ends inconclusive, with what is proven by then: see `conclusion`, `extend`.
             exist_ok: Open the study of this name instead, if there is one with the same question.
 
         Returns:
@@ -207,11 +229,11 @@ class Study:
             StudyError: There is a study of this name already, or the name is not fit for use.
             ChangeError: With `exist_ok`: that study asks another question.
             StrategyError: The strategy does not fit the problem, or could not be read back.
-            InputError: δ, seed, lease or order out of range, or not a Problem.
+            InputError: δ, seed, lease, order or budget out of range, or not a Problem.
             StorageError: The storage did not do it; nothing was created.
         """
         check_name(name)
-        settings = _settings(name, problem, delta, strategy, seed, lease, order or AS_ASKED)
+        settings = _settings(name, problem, delta, strategy, seed, lease, order or AS_ASKED, budget)
         place = _storage(storage)
         if exist_ok and name in place.studies():
             return cls._same(cls.load(name, place), settings, order)
@@ -251,6 +273,12 @@ class Study:
         differences = study.settings.differences(settings)
         if order not in (None, study.settings.order):
             differences.append(f"the order of results is {study.settings.order}, not {order}")
+        if not differences and settings.budget not in (study.settings.budget, study.budget):
+            before, now = (each or "none" for each in (study.budget, settings.budget))
+            raise ChangeError(
+                f"the budget of the study {study.name!r} is {before}, not {now}: a greater one is "
+                "given with `extend`"
+            )
         if differences:
             raise ChangeError(
                 f"in the study {study.name!r} {'; '.join(differences)}: a change midway would void "
@@ -258,7 +286,7 @@ class Study:
             )
         return study
 
-    def as_options(self, name: str) -> "Study":
+    def as_options(self, name: str, *, budget: int | None = None) -> "Study":
         """The same question about plain options, with everything that this study has measured.
 
         A way to go on where the features do not explain the values. Every arm then has a value of
@@ -268,6 +296,7 @@ class Study:
 
         Args:
             name: The new study's, unique in the same storage.
+            budget: Its budget, what is measured already included; by default that of this study.
 
         Returns:
             The new study, with a copy of the log of this one, which stays as it is.
@@ -277,6 +306,7 @@ class Study:
                 or there is a study of this name already.
         """
         with self._announced(), self._working():
+            self._refresh()
             settings, log = self.settings, self.events()
             origin = f"{self._name}: {len(log)} events"
             again = replace(
@@ -286,11 +316,17 @@ class Study:
                 tag=secrets.token_hex(TAG_BYTES),
                 origin=origin,
                 name=check_name(name),
+                budget=self.budget if budget is None else budget,
                 version=LOG_VERSION,
             )
             _checked(again)
+            if budget is not None and budget <= self._ledger.outcomes:
+                raise StudyError(
+                    f"a budget of {budget:,} would leave nothing: {self._ledger.outcomes:,} are "
+                    "measured already"
+                )
             created = Event(1, CREATED, log[0].at, data=again.encode(), worker=_me())
-            rest = [event for event in log[1:] if event.kind not in (STOPPED, SEALED)]
+            rest = [event for event in log[1:] if event.kind not in NOT_INHERITED]
             events = chained([created, *(event._replace(seq=i) for i, event in enumerate(rest, 2))])
             key = self._storage.create(name, *events)
             return type(self)(name, key, self._storage, events)
@@ -321,6 +357,19 @@ class Study:
         return self.settings.delta
 
     @property
+    def budget(self) -> int | None:
+        """How many measurements may be made, as far as this process has read the log."""
+        return self._ledger.budget
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether somebody has seen the budget spent, and no answer; needs no compiler.
+
+        By what this process has read of the log, as `outcome`.
+        """
+        return self._ledger.spent is not None and self._ledger.stopped is None
+
+    @property
     def outcome(self) -> int | None:
         """The number of the answer, if somebody has seen the study stop; needs no compiler.
 
@@ -344,6 +393,7 @@ class Study:
 
         What is pending counts: the next arm is chosen as if every pending trial had turned out as
         predicted, so ten workers get what one would have measured in ten rounds of no surprise.
+        Of a budget no more is handed out than is left.
 
         Args:
             n: How many trials, to measure in parallel; without it one.
@@ -352,10 +402,13 @@ class Study:
             worker: Who will measure them, for `pending`; by default host and process.
 
         Returns:
-            One `Trial`, or a list of `n`, or one for each arm of a batch.
+            One `Trial`, or a list of `n`, or one for each arm of a batch; fewer where the budget
+            allows no more.
 
         Raises:
             StoppedError: The study has its answer: see `certificate`.
+            InconclusiveError: A StoppedError: the budget is spent: see `conclusion`, `extend`.
+            BudgetError: What is left of the budget is being measured: wait for it.
             InputError: `n` or `batch` is no sensible number.
         """
         if n is not None and batch is not None:
@@ -377,9 +430,11 @@ class Study:
         asked: list[Event] = []
         with self._writing() as new:
             ledger, fold = self._ledger, self._fold
-            if fold.stopped:
+            over = fold.stopped or ledger.is_over(now)
+            if over:
                 new.extend(self._end_event())
             else:
+                count = self._affordable(count, now)
                 suggest = fold.share_out if shared else fold.suggest
                 pending = [Due(event.arm or 0, size_of(event)) for event in ledger.pending(now)]
                 due = suggest(pending, count, columns(ledger.waiting()))
@@ -391,7 +446,58 @@ class Study:
         if fold.stopped:
             answer = self.problem.answer_names[fold.answer]
             raise StoppedError(f"the study {self._name!r} has stopped: the answer is {answer!r}")
+        if over:
+            proven = self.status().guarantee
+            raise InconclusiveError(
+                f"the budget of {self.budget} measurements of the study {self._name!r} is spent, "
+                f"and it has no answer; by now: {proven}"
+            )
         return asked
+
+    def _affordable(self, count: int, now: float) -> int:
+        """How many of so many measurements the budget still allows."""
+        left = self._ledger.left(now)
+        if left is None:
+            return count
+        if left < 1:
+            out = list(self._ledger.open)
+            raise BudgetError(
+                f"nothing is left of the budget of {self.budget} measurements of the study "
+                f"{self._name!r}, but {len(out)} of its trials {'is' if len(out) == 1 else 'are'} "
+                f"still out ({', '.join(out[:SHOWN])}{', …' if len(out) > SHOWN else ''}): tell "
+                "their results, or report them as failed"
+            )
+        return min(count, left)
+
+    def extend(self, budget: int) -> None:
+        """Allow more measurements. A study that was inconclusive goes on.
+
+        The guarantee is as good as if the budget had been this one from the beginning: the tests
+        may be looked at after any number of measurements, and go on for any reason
+        (docs/decisions/0024-budgets.md). The same budget again changes nothing.
+
+        Args:
+            budget: How many in all, what is measured already included.
+
+        Raises:
+            InputError: Not a whole number.
+            StudyError: The study has no budget, or this one is smaller.
+            StoppedError: The study has its answer.
+        """
+        check_budget(budget)
+        with self._writing() as new:
+            ledger = self._ledger
+            if ledger.budget is None or budget is None:
+                raise StudyError(f"the study {self._name!r} has no budget: it needs none to go on")
+            if budget < ledger.budget:
+                raise StudyError(
+                    f"the study {self._name!r} has a budget of {ledger.budget:,} measurements: "
+                    "that can only become more"
+                )
+            if ledger.stopped is not None:
+                raise StoppedError(f"the study {self._name!r} has its answer: nothing to extend")
+            if budget > ledger.budget:
+                new.append(self._event(EXTENDED, "", None, data=str(budget), worker=_me()))
 
     def tell(
         self,
@@ -583,17 +689,33 @@ class Study:
             State, answer, statistic against threshold, counts, a verdict on each answer, warnings,
             and the certificate once the study has stopped. An answer before that is the current
             candidate and has no guarantee. The first look after the end writes it into the log.
+            If the budget is spent, and there is no answer, the conclusion in place of a
+            certificate.
         """
         from furthest.study.certificate import certificate, status
 
         with self._announced(), self._working():
             self._refresh()
-            if self._fold.stopped and self._proof is None:
+            if self._end_event():
                 # A storage that cannot be written to can still be looked at.
                 with suppress(StorageError):
                     self._write_end()
+            if self._fold.stopped and self._proof is None:
                 self._proof = certificate(self._name, self._ledger, self._fold, self.events())
-            return status(self._name, self._ledger, self._fold, time.time(), self._proof)
+            now, ending = time.time(), self._conclude()
+            return status(self._name, self._ledger, self._fold, now, self._proof, ending)
+
+    def _conclude(self) -> Conclusion | None:
+        """What is proven, if the budget is spent and there is no answer."""
+        from furthest.study.certificate import conclusion
+
+        ledger = self._ledger
+        if self._fold.stopped or not (ledger.spent or ledger.is_over(time.time())):
+            return None
+        length = ledger.spent.seq - 1 if ledger.spent else ledger.seq
+        if self._ending is None or self._ending.log_events != length:
+            self._ending = conclusion(self._name, self.events()[:length], ledger.spent)
+        return self._ending
 
     def certificate(self) -> Certificate | None:
         """The proof, once the study has stopped.
@@ -603,6 +725,16 @@ class Study:
         """
         return self.status().certificate
 
+    def conclusion(self) -> Conclusion | None:
+        """What is proven, once the budget is spent and there is no answer.
+
+        Returns:
+            How near the candidate is to the best, for certain, and which answers remain; None
+            while the study runs, or if it has stopped. Results that come later do not change it,
+            but may still lead to an answer; and so may `extend`.
+        """
+        return self.status().conclusion
+
     def foresight(self, draws: int = 100, seed: int = 0) -> Foresight | None:
         """How many more measurements are to be expected, by simulated futures of this study.
 
@@ -611,7 +743,8 @@ class Study:
             seed: The same seed gives the same figures.
 
         Returns:
-            Median and 5 … 95 % of the measurements still needed; None where there is nothing to
+            Median and 5 … 95 % of the measurements still needed, and with a budget how likely it
+            is to suffice; None where there is nothing to
             go by yet: the initial design is not complete, or says nothing about an unknown σ.
 
         Raises:
@@ -621,7 +754,7 @@ class Study:
 
         with self._announced("foresight"), self._working():
             self._refresh()
-            return foresee(self.settings, self._fold, draws, seed)
+            return foresee(self.settings, self._fold, draws, seed, self.budget)
 
     def history(self) -> list[Measurement]:
         """All results in the order told."""
@@ -678,7 +811,7 @@ class Study:
             if self._torn:
                 self._ledger = Ledger.of(self._storage.read(self._key))
                 self.__dict__.pop("_compiled", None)
-                self._proof, self._torn = None, False
+                self._proof, self._ending, self._torn = None, None, False
             try:
                 yield
             except FurthestError:
@@ -727,15 +860,21 @@ class Study:
         return fold
 
     def _write_end(self) -> None:
-        if self._end_event():
-            with self._writing() as new:
-                new.extend(self._end_event())
+        with self._writing() as new:
+            new.extend(self._end_event())
 
     def _end_event(self) -> list[Event]:
-        """What to write into the log, so that everybody knows that and where the study stopped."""
+        """What to write into the log, so that everybody knows that and where the study ended."""
+        from furthest.study.certificate import spent_event_data
+
         ledger, fold = self._ledger, self._fold
         if ledger.stopped is not None or ledger.settings.version < ENDS_IN_LOG:
             return []
+        if not fold.stopped:
+            if ledger.spent or not ledger.is_over(time.time()):
+                return []
+            candidate, taken = spent_event_data(fold)
+            return [self._event(SPENT, "", candidate, data=taken, worker=_me())]
         counted = int(fold.state.evidence.counts.sum())
         return [self._event(STOPPED, "", fold.answer, data=str(counted), worker=_me())]
 
@@ -777,6 +916,7 @@ def _settings(
     seed: int,
     lease: float,
     order: str,
+    budget: int | None,
 ) -> Settings:
     if not isinstance(problem, Problem):
         raise InputError(f"a study needs a furthest.Problem, not {problem!r}")
@@ -797,6 +937,7 @@ def _settings(
             tag=secrets.token_hex(TAG_BYTES),
             order=order,
             name=name,
+            budget=budget,
         )
     )
 
