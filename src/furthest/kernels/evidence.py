@@ -43,13 +43,14 @@ class Clock(IntEnum):
     MEMO_ROUND = 2  # round of the memorised instantaneous furthest answer
     MEMO_ANSWER = 3
     SINGULAR = 4  # 1 while V has no Cholesky factor: nothing can be proven
+    SIZE = 5  # of how many measurements the last result is the sum
 
 
 @by_reference
 class Evidence(NamedTuple):
     """The state of knowledge after t measurements."""
 
-    clock: Counts  # (5,) see Clock
+    clock: Counts  # (6,) see Clock
     counts: Counts  # (K,) pulls of each arm, N
     sums: Vector  # (K,) sum of the rewards of each arm
     matrix: Matrix  # (d, d) V = Σ N_a a aᵀ, plus the task's ridge
@@ -101,6 +102,7 @@ def take_in(task: Task, evidence: Evidence, arm: int, reward: float, size: int =
     clock, share = evidence.clock, float(size)
     before = clock[Clock.ROUNDS]
     clock[Clock.ROUNDS] += size
+    clock[Clock.SIZE] = size
     evidence.counts[arm] += size
     evidence.sums[arm] += reward
     if size > 1:
