@@ -54,11 +54,16 @@ class Source(NamedTuple):
     arms: Counts  # (n,) none for a simulation
     rewards: Vector  # (n,) each the sum of …
     sizes: Counts  # (n,) … so many results
+    either: int = 0  # 1 if every simulated reward is one of the bounds, whatever the test knows
 
 
-def simulated(means: Vector, noise: float = 1.0) -> Source:
-    """The arms that are decided on, with normal noise; yes or no where rewards are bounded."""
-    return Source(means, noise, np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
+def simulated(means: Vector, noise: float = 1.0, *, either: bool = False) -> Source:
+    """The arms that are decided on, with normal noise; yes or no where rewards are bounded.
+
+    Or where they are said to be `either`, though the stopping test goes by σ.
+    """
+    none = np.zeros(0, np.int64)
+    return Source(means, noise, none, np.zeros(0), none, int(either))
 
 
 def told(arms: Counts, rewards: Vector, sizes: Counts | None = None) -> Source:
@@ -135,7 +140,7 @@ def advance(
     while clock[Clock.ROUNDS] < until and progress[Progress.NEXT] >= 0:
         if source.means.shape[0] > 0:
             arm, size = progress[Progress.NEXT], 1
-            if task.noise >= Noise.BOUNDED:
+            if task.noise >= Noise.BOUNDED or source.either == 1:
                 share = 0.5 * (source.means[arm] - task.low)
                 reward = task.low + (2.0 if noise.random() < share else 0.0)
             else:

@@ -113,7 +113,7 @@ class BoundedLinear(NamedTuple):
     drift: Matrix  # (d, d) D = B − b·I
     spread: Matrix  # (K·d, d) Σ g gᵀ over the results of each arm
     total: Vector  # (d,) τ
-    reach: Matrix  # (Z, Z) the largest |⟨g, z − c·x⟩| so far
+    reach: Matrix  # (Z, Z) the largest |⟨g, z − c·x⟩| so far; of many answers (Z, 1), |⟨g, z⟩|
     predictor: Vector  # (d,) the ν by which results are predicted
     shares: Matrix  # (2, K) see Share
     required: Matrix  # (4, levels) see Price
@@ -217,17 +217,19 @@ def _fold(
 
 @kernel
 def _spread(state: BoundedLinear, task: Task, arm: int, size: float) -> None:
-    """Add to Σ g gᵀ of the arm, and note the largest |⟨g, y⟩| of every pair."""
+    """Add to Σ g gᵀ of the arm, and note the largest |⟨g, y⟩| of all pairs, or |⟨g, z⟩|."""
     g, along, reach = state.vectors[Scratch.BENT], state.alongside, state.reach
     d = g.shape[0]
     for i in range(d):
         for j in range(d):
             state.spread[arm * d + i, j] += size * g[i] * g[j]
     combine(g, task.answer_columns, along)
-    for z in range(along.shape[0]):
-        own = along[z]
-        for x in range(along.shape[0]):
-            reach[z, x] = max(reach[z, x], abs(own - task.c * along[x]))
+    for z in range(reach.shape[0]):
+        if reach.shape[1] == 1:
+            reach[z, 0] = max(reach[z, 0], abs(along[z]))
+        else:
+            for x in range(reach.shape[1]):
+                reach[z, x] = max(reach[z, x], abs(along[z] - task.c * along[x]))
 
 
 @kernel
@@ -346,7 +348,9 @@ def renew_guard(state: BoundedLinear, task: Task, evidence: Evidence, level: int
         for i in range(d):
             centre[i] = state.predictor[i] - step[i]
         rho = 0.5 * dot(gradient, step) + surplus
-        if not (rho >= 0.0 and _shorten(state, task, centre, inverse, math.sqrt(2.0 * rho), low, high)):
+        if not (
+            rho >= 0.0 and _shorten(state, task, centre, inverse, math.sqrt(2.0 * rho), low, high)
+        ):
             guard[Guard.SQUARED_RADIUS, level] = -1.0
             return
         guard[Guard.SQUARED_RADIUS, level] = 2.0 * rho
@@ -380,7 +384,11 @@ def _surplus(state: BoundedLinear, task: Task, evidence: Evidence, level: int) -
         low[a], high[a] = 0.0, 1.0
         if evidence.counts[a] == 0:
             continue
-        p, n, s = state.shares[Share.MEAN, a], float(evidence.counts[a]), successes_of(task, evidence, a)
+        p, n, s = (
+            state.shares[Share.MEAN, a],
+            float(evidence.counts[a]),
+            successes_of(task, evidence, a),
+        )
         low[a], high[a] = interval(n, s, required[Price.INTERVAL, level])
         found += s * math.log(p) + (n - s) * math.log1p(-p)
         if not LEAST_CHANCE < p < 1.0 - LEAST_CHANCE:
@@ -398,7 +406,11 @@ def _curvatures(
     """H: −l(ν) is at least its tangent at the predictor λ plus ½‖ν − λ‖²_H, within the intervals."""
     _clear(state.factor)
     for a in range(low.shape[0]):
-        n, s, p = float(evidence.counts[a]), successes_of(task, evidence, a), state.shares[Share.MEAN, a]
+        n, s, p = (
+            float(evidence.counts[a]),
+            successes_of(task, evidence, a),
+            state.shares[Share.MEAN, a],
+        )
         if n > 0.0:
             weight = s / (p * p) * curvature(high[a] / p)
             weight += (n - s) / ((1.0 - p) * (1.0 - p)) * curvature((1.0 - low[a]) / (1.0 - p))
@@ -464,7 +476,8 @@ def strength(state: BoundedLinear, task: Task, z: int, x: int, level: int) -> fl
     """F(z, x): the least log evidence, over all ν that the guard leaves, against "z is wrong".
 
     For each tilt h the exponent h·T_y(ν) − κ(h)·I_y(ν) is bounded from below in two ways: with the
-    largest variance of every arm, or with the tangent of I_y at the ellipsoid's centre.
+    largest variance of every arm, or with the tangent of I_y at the ellipsoid's centre. A third
+    bound is Hoeffding's, h²/8 in place of κ(h)·p(1 − p).
     """
     d, vectors, c = state.total.shape[0], state.vectors, task.c
     squared_radius = state.guard[Guard.SQUARED_RADIUS, level]
@@ -485,7 +498,7 @@ def strength(state: BoundedLinear, task: Task, z: int, x: int, level: int) -> fl
         return math.inf
 
     bent, lean, image = vectors[Scratch.BENT], vectors[Scratch.LEAN], vectors[Scratch.IMAGE]
-    most, middle = _variances(state, task, level, y, centre, lean)
+    most, middle, all_told = _variances(state, task, level, y, centre, lean)
     matvec(state.drift, y, bent)
     b = state.numbers[Number.TOTAL]
     base = dot(y, state.total) - b * dot(y, centre) - dot(bent, centre)
@@ -497,7 +510,7 @@ def strength(state: BoundedLinear, task: Task, z: int, x: int, level: int) -> fl
     plain = Slope(b + bent_along / q, bent_square - bent_along * bent_along / q)
     outer = base + least(plain, gap, q, squared_radius)
     first_cell, last_cell = cells(state, task, x, level)
-    reach = state.reach[z, x]
+    reach = _reach(state.reach, z, x, c)
     for k in range(_first_tilt(first_cell), state.tilts.shape[0]):
         h = state.tilts[k] / size
         kappa = price(h, reach)
@@ -505,11 +518,19 @@ def strength(state: BoundedLinear, task: Task, z: int, x: int, level: int) -> fl
         along = bent_along + ratio * lean_along
         across = bent_square + ratio * (2.0 * both + ratio * lean_square) - along * along / q
         inner = base + least(Slope(b + along / q, across), gap, q, squared_radius)
-        state.exponents[k] = max(h * outer - kappa * most, h * inner - kappa * middle)
+        state.exponents[k] = max(
+            h * inner - kappa * middle, h * outer - min(kappa * most, 0.125 * h * h * all_told)
+        )
     found = math.inf
     for cell in range(first_cell, last_cell + 1):
         found = min(found, _log_mixture(state, cell))
     return found
+
+
+@kernel
+def _reach(reach: Matrix, z: int, x: int, c: float) -> float:
+    """G_y: at least every |⟨g, z − c·x⟩|."""
+    return reach[z, 0] + c * reach[x, 0] if reach.shape[1] == 1 else reach[z, x]
 
 
 @kernel
@@ -524,20 +545,24 @@ def price(h: float, reach: float) -> float:
 @kernel
 def _variances(
     state: BoundedLinear, task: Task, level: int, y: Vector, centre: Vector, lean: Vector
-) -> tuple[float, float]:
-    """I_y = Σ_a p_a(1 − p_a)·yᵀJ_a y: the most of it, what it is at the centre, and its slope."""
+) -> tuple[float, float, float]:
+    """I_y = Σ_a p_a(1 − p_a)·yᵀJ_a y: the most of it, what it is at the centre, and its slope.
+
+    Also Σ_a yᵀJ_a y.
+    """
     d = y.shape[0]
     low, high = state.boxes[2 * level + Box.LOW], state.boxes[2 * level + Box.HIGH]
     fill(lean, 0.0)
-    most = middle = 0.0
+    most = middle = all_told = 0.0
     for a in range(low.shape[0]):
         share = _square(state.spread[a * d : (a + 1) * d], y)
         p = dot(task.arms[a], centre) - state.numbers[Number.SHIFT]
+        all_told += share
         most += share * largest_variance(low[a], high[a])
         middle += share * p * (1.0 - p)
         for i in range(d):
             lean[i] += share * (1.0 - 2.0 * p) * task.arms[a, i]
-    return most, middle
+    return most, middle, all_told
 
 
 @kernel

@@ -36,7 +36,9 @@ GUARD = 0.05
 # Tilts are √2 times the one before, up to this.
 LARGEST_TILT = 4.0
 # The tilts of a cell begin where it does; their weights fall from this one on.
-CENTRE = 3
+CENTRE = 2
+# Up to so many answers each pair has its own bound on the weights; it costs their square per result.
+FEW = 128
 # Cells are between powers of 2, from LEAST_TILT on.
 CELLS = 11
 
@@ -73,7 +75,7 @@ def start(task: Task, deltas: Sequence[float], *, guard: float = GUARD) -> Bound
         drift=np.zeros((d, d)),
         spread=np.zeros((arms * d, d)),
         total=np.zeros(d),
-        reach=np.zeros((answers, answers)),
+        reach=np.zeros((answers, answers if answers <= FEW else 1)),
         predictor=predictor,
         shares=np.array([task.arms @ predictor - shift, np.zeros(arms)]),
         required=np.array([logs + prices[row] for row in Price]),
@@ -100,7 +102,9 @@ def check(*, guard: float = GUARD) -> None:
 
 def _tilts() -> Vector:
     """h‖y‖² of all terms."""
-    return np.asarray(LEAST_TILT * 2.0 ** (np.arange(1 + 2 * math.log2(LARGEST_TILT / LEAST_TILT)) / 2))
+    return np.asarray(
+        LEAST_TILT * 2.0 ** (np.arange(1 + 2 * math.log2(LARGEST_TILT / LEAST_TILT)) / 2)
+    )
 
 
 def _log_weights(tilts: int) -> Matrix:
