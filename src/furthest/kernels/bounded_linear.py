@@ -1,9 +1,9 @@
 """The decision of the test for bounded rewards whose means are linear in features.
 
 As if rewards were within [0, 1], arm a has the mean p_a = ⟨ν, a⟩ − o, o fixed by the bounds. The
-weights g and the sums B = Σ a gᵀ and τ = Σ X g are those of `topwrong`; what is new is the variance:
+weights g and the sums B = Σ a gᵀ and τ = Σ X g are those of `topwrong`; new is the variance,
 p_a(1 − p_a) in place of ¼, as large as a *guard* around ν allows. The guard is a likelihood ratio
-against predictions, from which an ellipsoid {ν : ‖ν − m‖²_H ≤ R²} and intervals of all p_a follow.
+against predictions, from which an ellipsoid {ν : ‖ν − m‖²_H ≤ R²} and intervals of the p_a follow.
 Statement and proof: docs/theory/features-bounded.md.
 """
 
@@ -34,13 +34,15 @@ from furthest.task import Task
 RENEWAL = 1 / 128
 # How often the intervals shrink the ellipsoid and the ellipsoid the intervals.
 ROUNDS = 4
-# Newton's method for the predictions: the most steps, when it is near enough, and how far a mean may
-# move in one step, as a share of its distance from 0 and 1. So far every step leads downhill.
+# Newton's method for the predictions: the most steps, when it is near enough, and how far a mean
+# may move in a step, as a share of its distance from 0 and 1. So far, every step leads downhill.
 STEPS, NEAR, STRIDE = 40, 1e-4, 0.25
 # By so much radii and intervals are longer than computed, for rounding.
 SLACK = 1e-9
 # Predictions keep this distance from 0 and 1.
 LEAST_CHANCE = 1e-12
+# Tilts that move a single result by more than this are of no use.
+ABSURD = 30.0
 # The smallest tilt of all; cells of tilts are between its multiples by powers of 2.
 LEAST_TILT = 2.0**-10
 
@@ -75,7 +77,7 @@ class Guard(IntEnum):
     """Rows of BoundedLinear.guard."""
 
     SQUARED_RADIUS = 0  # R²; infinite while there is no ellipsoid, negative if no ν is left
-    LEAST_VARIANCE = 1  # of the average over all arms of p(1 − p)
+    LEAST_VARIANCE = 1  # of v̄, the average of p(1 − p) over the arms of the initial design
     LARGEST_VARIANCE = 2
 
 
@@ -338,8 +340,8 @@ def renew_guard(state: BoundedLinear, task: Task, evidence: Evidence, level: int
     low, high = state.boxes[2 * level + Box.LOW], state.boxes[2 * level + Box.HIGH]
     gradient, step = state.vectors[Scratch.IMAGE], state.vectors[Scratch.STEP]
     centre, inverse = state.centres[level], state.metrics[level * d : (level + 1) * d]
+    surplus, rho = _surplus(state, task, evidence, level), math.inf
     guard[Guard.SQUARED_RADIUS, level] = math.inf
-    surplus = _surplus(state, task, evidence, level)
     for _ in range(ROUNDS):
         _curvatures(state, task, evidence, low, high)
         if not (surplus < math.inf and _invert(state.factor, inverse)):
@@ -348,18 +350,17 @@ def renew_guard(state: BoundedLinear, task: Task, evidence: Evidence, level: int
         for i in range(d):
             centre[i] = state.predictor[i] - step[i]
         rho = 0.5 * dot(gradient, step) + surplus
-        if not (
-            rho >= 0.0 and _shorten(state, task, centre, inverse, math.sqrt(2.0 * rho), low, high)
-        ):
+        if not (rho >= 0.0 and _shorten(state, task, evidence, level, math.sqrt(2.0 * rho))):
             guard[Guard.SQUARED_RADIUS, level] = -1.0
             return
-        guard[Guard.SQUARED_RADIUS, level] = 2.0 * rho
+    guard[Guard.SQUARED_RADIUS, level] = 2.0 * rho
     least = largest = 0.0
-    for a in range(low.shape[0]):
+    for i in range(task.initial.shape[0]):
+        a = task.initial[i]
         least += min(low[a] * (1.0 - low[a]), high[a] * (1.0 - high[a]))
         largest += largest_variance(low[a], high[a])
-    guard[Guard.LEAST_VARIANCE, level] = least / low.shape[0]
-    guard[Guard.LARGEST_VARIANCE, level] = largest / low.shape[0]
+    guard[Guard.LEAST_VARIANCE, level] = least / task.initial.shape[0]
+    guard[Guard.LARGEST_VARIANCE, level] = largest / task.initial.shape[0]
 
 
 @kernel
@@ -403,7 +404,7 @@ def _surplus(state: BoundedLinear, task: Task, evidence: Evidence, level: int) -
 def _curvatures(
     state: BoundedLinear, task: Task, evidence: Evidence, low: Vector, high: Vector
 ) -> None:
-    """H: −l(ν) is at least its tangent at the predictor λ plus ½‖ν − λ‖²_H, within the intervals."""
+    """H: within the intervals −l(ν) is at least its tangent at the predictor λ plus ½‖ν − λ‖²_H."""
     _clear(state.factor)
     for a in range(low.shape[0]):
         n, s, p = (
@@ -419,18 +420,20 @@ def _curvatures(
 
 @kernel
 def _shorten(
-    state: BoundedLinear,
-    task: Task,
-    centre: Vector,
-    inverse: Matrix,
-    radius: float,
-    low: Vector,
-    high: Vector,
+    state: BoundedLinear, task: Task, evidence: Evidence, level: int, radius: float
 ) -> bool:
-    """Cut the intervals down to the ellipsoid; whether every one of them has something left."""
+    """Cut the intervals down to the ellipsoid; whether every one of them has something left.
+
+    Only of arms that were measured: of others nothing is known but what the features say.
+    """
+    d, centre = state.total.shape[0], state.centres[level]
+    low, high = state.boxes[2 * level + Box.LOW], state.boxes[2 * level + Box.HIGH]
     for a in range(low.shape[0]):
+        if evidence.counts[a] == 0:
+            continue
         middle = dot(task.arms[a], centre) - state.numbers[Number.SHIFT]
-        reach = radius * math.sqrt(_square(inverse, task.arms[a])) * (1.0 + SLACK) + SLACK * SLACK
+        spread = _square(state.metrics[level * d : (level + 1) * d], task.arms[a])
+        reach = radius * math.sqrt(spread) * (1.0 + SLACK) + SLACK * SLACK
         low[a], high[a] = max(low[a], middle - reach), min(high[a], middle + reach)
         if not low[a] <= high[a]:
             return False
@@ -514,13 +517,15 @@ def strength(state: BoundedLinear, task: Task, z: int, x: int, level: int) -> fl
     for k in range(_first_tilt(first_cell), state.tilts.shape[0]):
         h = state.tilts[k] / size
         kappa = price(h, reach)
+        state.exponents[k] = h * (outer - 0.125 * h * all_told)
+        if kappa == math.inf:
+            continue
         ratio = kappa / h
         along = bent_along + ratio * lean_along
         across = bent_square + ratio * (2.0 * both + ratio * lean_square) - along * along / q
         inner = base + least(Slope(b + along / q, across), gap, q, squared_radius)
-        state.exponents[k] = max(
-            h * inner - kappa * middle, h * outer - min(kappa * most, 0.125 * h * h * all_told)
-        )
+        best = max(h * inner - kappa * middle, h * outer - kappa * most)
+        state.exponents[k] = max(state.exponents[k], best)
     found = math.inf
     for cell in range(first_cell, last_cell + 1):
         found = min(found, _log_mixture(state, cell))
@@ -535,8 +540,13 @@ def _reach(reach: Matrix, z: int, x: int, c: float) -> float:
 
 @kernel
 def price(h: float, reach: float) -> float:
-    """κ(h) = φ(hG)/G², φ(x) = eˣ − 1 − x: Bennett's price of a unit of variance; ½h² for small G."""
+    """κ(h) = φ(hG)/G², φ(x) = eˣ − 1 − x: Bennett's price of a unit of variance; ½h² at least.
+
+    Infinite where it would be absurd.
+    """
     x = h * reach
+    if not x < ABSURD:
+        return math.inf
     if x < 1e-4:
         return h * h * (0.5 + x / 6.0 + x * x)
     return (math.expm1(x) - x) / (reach * reach) * (1.0 + SLACK)
@@ -590,7 +600,7 @@ def _cell(gap: float, variance: float, last: int) -> int:
         return 0
     if not gap < variance * LEAST_TILT * 2.0**last:
         return last
-    return min(max(int(math.floor(math.log2(gap / (variance * LEAST_TILT)))), 0), last)
+    return min(max(math.floor(math.log2(gap / (variance * LEAST_TILT))), 0), last)
 
 
 @kernel

@@ -31,13 +31,13 @@ from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import MOST, Guarantee, Score, StoppingTest
 from furthest.task import Task
 
-# The share of δ that is spent on the guard, π₀: half on the arms' intervals, half on the likelihood.
+# The share of δ that is spent on the guard, π₀: half on intervals, half on the likelihood ratio.
 GUARD = 0.05
 # Tilts are √2 times the one before, up to this.
 LARGEST_TILT = 4.0
 # The tilts of a cell begin where it does; their weights fall from this one on.
 CENTRE = 2
-# Up to so many answers each pair has its own bound on the weights; it costs their square per result.
+# Up to so many answers each pair has a bound on the weights of its own, at Z² per result.
 FEW = 128
 # Cells are between powers of 2, from LEAST_TILT on.
 CELLS = 11
@@ -111,6 +111,7 @@ def _log_weights(tilts: int) -> Matrix:
     """What the mixture of each cell gives to every tilt: nothing to those below the cell."""
     place = np.arange(tilts) - 2 * np.arange(CELLS)[:, None]
     weights = np.where(place >= 0, (1 + np.abs(place - CENTRE) / 2) ** -2.0, 0.0)
+    weights[0] = 1.0  # ε is 0 or next to nothing, and does not tell
     with np.errstate(divide="ignore"):
         return np.log(weights / weights.sum(axis=1, keepdims=True))
 
