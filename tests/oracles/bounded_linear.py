@@ -1,9 +1,9 @@
 """The test for bounded rewards with features again: from its statement, result by result.
 
 Nothing is shared with the kernels. The whole log is kept; the e-process of a pair is the product
-over all results of e^{hγX}/(1 + p(e^{hγ} − 1)), exactly, without Bennett's inequality, and so is the
-likelihood of the guard. What the kernels call F must never be above ln E at any parameter that is
-possible and makes the answer wrong.
+over all results of e^{hγX}/(1 + p(e^{hγ} − 1)), exactly, without Bennett's inequality, and so is
+the likelihood of the guard. What the kernels call F must never be above ln E at any parameter that
+is possible and makes the answer wrong.
 """
 
 import math

@@ -121,21 +121,36 @@ def test_no_possible_parameter_has_less_evidence_than_is_claimed(notion: Notion)
         g, predicted = oracle.weights(), float(test.numbers[Number.PREDICTED])
         z = int(run.evidence.values.argmax())
         for x in range(len(task.answers)):
-            y = task.answers[z] - task.c * task.answers[x]
-            claimed = strength(test, task, z, x, 0) if x != z else math.inf
-            found = [
-                oracle.log_e(g, z, x, nu)
-                for nu in null_points(rng, test, y, task.e / 2)
-                if oracle.possible(nu, predicted, DELTA)
-            ]
-            tried += len(found)
-            if x == z or not found:
+            if x == z:
                 continue
-            assert claimed <= min(found) + 1e-7
-            lost.append(min(found) - claimed)
-    # What Bennett, the ellipsoid and two separate bounds give away.
-    assert tried > 500
-    assert np.median(lost) < 1.5
+            y = task.answers[z] - task.c * task.answers[x]
+            claimed = strength(test, task, z, x, 0)
+
+            def against(nu: Array) -> float:
+                wrong = float(nu @ y) + task.e / 2 <= 0  # noqa: B023
+                if not (wrong and oracle.possible(nu, predicted, DELTA)):  # noqa: B023
+                    return math.inf
+                return oracle.log_e(g, z, x, nu)  # noqa: B023
+
+            points = null_points(rng, test, y, task.e / 2)
+            found = [against(nu) for nu in points]
+            tried += int(np.isfinite(found).sum())
+            if not np.isfinite(min(found)):
+                continue
+            options = {"maxfev": 80, "initial_simplex": simplex(points, found)}
+            least = minimize(against, points[0], method="Nelder-Mead", options=options).fun
+            assert claimed <= least + 1e-7
+            lost.append((least - claimed) / (3 + abs(least)))
+    # What Bennett, the ellipsoid and the separate bounds give away.
+    assert tried > 400
+    assert np.median(lost) < 0.5
+
+
+def simplex(points: list[Array], found: list[float]) -> Array:
+    """The best of the points, and half the way from it to others."""
+    order = np.argsort(found)[: len(points[0]) + 1]
+    best = points[int(order[0])]
+    return np.array([best + 0.5 * (points[int(i)] - best) for i in order])
 
 
 def null_points(rng: Generator, test: BoundedLinear, y: Array, e: float) -> list[Array]:
@@ -167,8 +182,8 @@ def test_the_sums_are_the_oracle_s() -> None:
     for arm in range(len(task.arms)):
         own = g[pulled == arm]
         assert test.spread[arm * d : (arm + 1) * d] == pytest.approx(own.T @ own)
-    contrasts = task.answers[:, None] - task.c * task.answers[None]
-    assert test.reach == pytest.approx(np.abs(contrasts @ g.T).max(axis=2), abs=1e-9)
+        assert test.extremes[2 * arm] == pytest.approx(own.min(axis=0))
+        assert test.extremes[2 * arm + 1] == pytest.approx(own.max(axis=0))
     test = refreshed(problem, run)
 
     def against(nu: Array) -> float:
@@ -220,7 +235,7 @@ def test_predictions_are_probabilities() -> None:
         chances = [
             comb(n, s) * math.exp(log_prediction(test, 2, float(s), float(n))) for s in range(n + 1)
         ]
-        assert sum(chances) == pytest.approx(1, rel=1e-9)
+        assert sum(chances) == pytest.approx(1, rel=1e-6)
 
 
 def test_the_components_are_supermartingales() -> None:
@@ -375,19 +390,6 @@ def test_what_is_ruled_out_is_beyond_the_guard() -> None:
     assert out == [True, True, True, False]
 
 
-def test_many_answers_share_a_coarser_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem, rng = factorial(2, 0.05), default_rng(1)
-    pulled = np.r_[0, 1, 2, 3, rng.integers(4, size=900)]
-    values = (rng.random(904) < np.array([0.2, 0.25, 0.3, 0.5])[pulled]).astype(float)
-    fine = refreshed(problem, fed(problem, pulled, values))
-    monkeypatch.setattr("furthest.stopping.bounded_linear.FEW", 3)
-    coarse = refreshed(problem, fed(problem, pulled, values))
-    assert coarse.reach.shape == (4, 1)
-    for x in range(3):
-        exact = strength(fine, problem.task, 3, x, 0)
-        assert exact - 0.3 * abs(exact) - 1 < strength(coarse, problem.task, 3, x, 0) <= exact
-
-
 def test_who_gets_it() -> None:
     """Bounds and features; σ where no parameter has all means between them."""
     assert factorial(2, 0.1).noise_code == Noise.BOUNDED_LINEAR
@@ -421,11 +423,11 @@ def test_a_study_of_counts(tmp_path: Any) -> None:
     """Daily counts of a factorial design, up to its certificate."""
     problem, rng = factorial(2, 0.05), default_rng(3)
     means = problem.arms @ np.array([0.2, 0.1, 0.2])
-    study = ft.Study.create("days", problem, delta=DELTA, url=f"sqlite:///{tmp_path}/days.db")
+    study = ft.Study.create("days", problem, DELTA, f"sqlite:///{tmp_path}/days.db")
     for _ in range(60):
         if study.status().state == "stopped":
             break
-        (trial,) = study.ask()
+        trial = study.ask()
         study.tell(trial, successes=int(rng.binomial(100, means[trial.arm])), n=100)
     certificate = study.certificate()
     assert certificate.answer == 3

@@ -30,8 +30,9 @@ from furthest.kernels.pairs import interval
 from furthest.kernels.states import by_reference
 from furthest.task import Task
 
-# Guard and predictions are renewed when there are so many more results, as a share of all.
-RENEWAL = 1 / 128
+# Guard and predictions are renewed, and then a test is made, when there are so many more results,
+# as a share of all.
+RENEWAL = 1 / 256
 # How often the intervals shrink the ellipsoid and the ellipsoid the intervals.
 ROUNDS = 4
 # Newton's method for the predictions: the most steps, when it is near enough, and how far a mean
@@ -52,6 +53,7 @@ class Register(IntEnum):
 
     STARTED = 0  # 1 once the initial design is folded in
     DUE = 1  # when guard and predictions are renewed
+    RENEWED = 2  # 1 from then until the test is made
 
 
 class Number(IntEnum):
@@ -106,16 +108,24 @@ class Share(IntEnum):
     SPREAD = 1  # about the variance with which that is known
 
 
+class Along(IntEnum):
+    """Rows of BoundedLinear.along_arms, for a contrast y."""
+
+    SPREAD = 0  # yᵀJ_a y
+    REACH = 1  # G_a, at least every |⟨g, y⟩|
+    CENTRE = 2  # p_a at the ellipsoid's centre
+
+
 @by_reference
 class BoundedLinear(NamedTuple):
     """Sums of the weighted results, predictions, the guard of each level, and what failed last."""
 
-    registers: Counts  # (2,) see Register
+    registers: Counts  # (3,) see Register
     numbers: Vector  # (5,) see Number
     drift: Matrix  # (d, d) D = B − b·I
     spread: Matrix  # (K·d, d) Σ g gᵀ over the results of each arm
     total: Vector  # (d,) τ
-    reach: Matrix  # (Z, Z) the largest |⟨g, z − c·x⟩| so far; of many answers (Z, 1), |⟨g, z⟩|
+    extremes: Matrix  # (2K, d) the least and the largest entries of every arm's g
     predictor: Vector  # (d,) the ν by which results are predicted
     shares: Matrix  # (2, K) see Share
     required: Matrix  # (4, levels) see Price
@@ -130,7 +140,7 @@ class BoundedLinear(NamedTuple):
     factor: Matrix  # (d, d) scratch
     inverse: Matrix  # (d, d) scratch
     exponents: Vector  # (tilts,) scratch
-    alongside: Vector  # (Z,) scratch
+    along_arms: Matrix  # (3, K) scratch, see Along
 
 
 @kernel
@@ -148,6 +158,7 @@ def take_in(state: BoundedLinear, task: Task, evidence: Evidence, arm: int, rewa
     rounds = evidence.clock[Clock.ROUNDS]
     if rounds >= state.registers[Register.DUE]:
         state.registers[Register.DUE] = rounds + max(1, int(RENEWAL * rounds))
+        state.registers[Register.RENEWED] = 1
         predict(state, task, evidence)
         if evidence.clock[Clock.READY] == 1:
             for level in range(state.required.shape[1]):
@@ -193,7 +204,7 @@ def _fold_design(state: BoundedLinear, task: Task, evidence: Evidence) -> None:
             matvec(evidence.inverse, task.arms[arm], g)
             for i in range(d):
                 g[i] *= rounds
-            _spread(state, task, arm, float(evidence.counts[arm]))
+            _spread(state, arm, float(evidence.counts[arm]))
 
 
 @kernel
@@ -214,24 +225,19 @@ def _fold(
         for j in range(d):
             drift[i, j] += size * a[i] * g[j]
         drift[i, i] -= size
-    _spread(state, task, arm, size)
+    _spread(state, arm, size)
 
 
 @kernel
-def _spread(state: BoundedLinear, task: Task, arm: int, size: float) -> None:
-    """Add to Σ g gᵀ of the arm, and note the largest |⟨g, y⟩| of all pairs, or |⟨g, z⟩|."""
-    g, along, reach = state.vectors[Scratch.BENT], state.alongside, state.reach
+def _spread(state: BoundedLinear, arm: int, size: float) -> None:
+    """Add to Σ g gᵀ of the arm, and note how far the entries of g go."""
+    g, extremes = state.vectors[Scratch.BENT], state.extremes
     d = g.shape[0]
     for i in range(d):
+        extremes[2 * arm, i] = min(extremes[2 * arm, i], g[i])
+        extremes[2 * arm + 1, i] = max(extremes[2 * arm + 1, i], g[i])
         for j in range(d):
             state.spread[arm * d + i, j] += size * g[i] * g[j]
-    combine(g, task.answer_columns, along)
-    for z in range(reach.shape[0]):
-        if reach.shape[1] == 1:
-            reach[z, 0] = max(reach[z, 0], abs(along[z]))
-        else:
-            for x in range(reach.shape[1]):
-                reach[z, x] = max(reach[z, x], abs(along[z] - task.c * along[x]))
 
 
 @kernel
@@ -374,9 +380,11 @@ def largest_variance(low: float, high: float) -> float:
 def _surplus(state: BoundedLinear, task: Task, evidence: Evidence, level: int) -> float:
     """l(λ) − Q + ln(2/(π₀δ)) at the predictor λ; every arm's own interval, and −∇l, on the way.
 
-    Infinite where a mean is so near 0 or 1 that it was moved.
+    With multipliers for the ends of intervals, where there are some, in both. Infinite where a mean
+    is so near 0 or 1 that it was moved.
     """
     gradient, required = state.vectors[Scratch.IMAGE], state.required
+    pseudo = state.numbers[Number.PSEUDO]
     low, high = state.boxes[2 * level + Box.LOW], state.boxes[2 * level + Box.HIGH]
     fill(gradient, 0.0)
     found = required[Price.GUARD, level] - state.numbers[Number.PREDICTED]
@@ -395,6 +403,14 @@ def _surplus(state: BoundedLinear, task: Task, evidence: Evidence, level: int) -
         if not LEAST_CHANCE < p < 1.0 - LEAST_CHANCE:
             found = math.inf
         slope = (n - s) / (1.0 - p) - s / p
+        # Next to no successes: the likelihood only says that p is small, and the interval that it
+        # is not negative. With a multiplier on the latter it has its top where the predictor is.
+        if s < 1.0:
+            slope -= pseudo / p
+            found += pseudo / p * (p - low[a])
+        if n - s < 1.0:
+            slope += pseudo / (1.0 - p)
+            found += pseudo / (1.0 - p) * (high[a] - p)
         for i in range(gradient.shape[0]):
             gradient[i] += slope * task.arms[a, i]
     return found
@@ -478,9 +494,9 @@ def least(slope: Slope, gap: float, q: float, squared_radius: float) -> float:
 def strength(state: BoundedLinear, task: Task, z: int, x: int, level: int) -> float:
     """F(z, x): the least log evidence, over all ν that the guard leaves, against "z is wrong".
 
-    For each tilt h the exponent h·T_y(ν) − κ(h)·I_y(ν) is bounded from below in two ways: with the
-    largest variance of every arm, or with the tangent of I_y at the ellipsoid's centre. A third
-    bound is Hoeffding's, h²/8 in place of κ(h)·p(1 − p).
+    For each tilt h the exponent is at least h·T_y(ν) − Σ_a κ_a(h)·p_a(1 − p_a)·yᵀJ_a y. That is
+    bounded from below in two ways: T and the variances on their own, or together, with tangents of
+    the variances at the ellipsoid's centre.
     """
     d, vectors, c = state.total.shape[0], state.vectors, task.c
     squared_radius = state.guard[Guard.SQUARED_RADIUS, level]
@@ -501,31 +517,25 @@ def strength(state: BoundedLinear, task: Task, z: int, x: int, level: int) -> fl
         return math.inf
 
     bent, lean, image = vectors[Scratch.BENT], vectors[Scratch.LEAN], vectors[Scratch.IMAGE]
-    most, middle, all_told = _variances(state, task, level, y, centre, lean)
+    _look_along(state, task, y, centre)
     matvec(state.drift, y, bent)
     b = state.numbers[Number.TOTAL]
     base = dot(y, state.total) - b * dot(y, centre) - dot(bent, centre)
-    bent_along, lean_along = dot(bent, dual), dot(lean, dual)
+    along = dot(bent, dual)
     matvec(inverse, bent, image)
-    bent_square, both = dot(bent, image), dot(lean, image)
-    lean_square = _square(inverse, lean)
-
-    plain = Slope(b + bent_along / q, bent_square - bent_along * bent_along / q)
-    outer = base + least(plain, gap, q, squared_radius)
+    across = dot(bent, image) - along * along / q
+    apart = base + least(Slope(b + along / q, across), gap, q, squared_radius)
     first_cell, last_cell = cells(state, task, x, level)
-    reach = _reach(state.reach, z, x, c)
     for k in range(_first_tilt(first_cell), state.tilts.shape[0]):
         h = state.tilts[k] / size
-        kappa = price(h, reach)
-        state.exponents[k] = h * (outer - 0.125 * h * all_told)
-        if kappa == math.inf:
-            continue
-        ratio = kappa / h
-        along = bent_along + ratio * lean_along
-        across = bent_square + ratio * (2.0 * both + ratio * lean_square) - along * along / q
-        inner = base + least(Slope(b + along / q, across), gap, q, squared_radius)
-        best = max(h * inner - kappa * middle, h * outer - kappa * most)
-        state.exponents[k] = max(state.exponents[k], best)
+        most, middle = _price_of(state, task, level, h)
+        for i in range(d):
+            lean[i] = bent[i] + lean[i] / h
+        along = dot(lean, dual)
+        matvec(inverse, lean, image)
+        across = dot(lean, image) - along * along / q
+        together = base + least(Slope(b + along / q, across), gap, q, squared_radius)
+        state.exponents[k] = max(h * apart - most, h * together - middle)
     found = math.inf
     for cell in range(first_cell, last_cell + 1):
         found = min(found, _log_mixture(state, cell))
@@ -533,9 +543,46 @@ def strength(state: BoundedLinear, task: Task, z: int, x: int, level: int) -> fl
 
 
 @kernel
-def _reach(reach: Matrix, z: int, x: int, c: float) -> float:
-    """G_y: at least every |⟨g, z − c·x⟩|."""
-    return reach[z, 0] + c * reach[x, 0] if reach.shape[1] == 1 else reach[z, x]
+def _look_along(state: BoundedLinear, task: Task, y: Vector, centre: Vector) -> None:
+    """What every arm's results are to a contrast: see Along."""
+    d, along, extremes = y.shape[0], state.along_arms, state.extremes
+    for a in range(along.shape[1]):
+        along[Along.SPREAD, a] = _square(state.spread[a * d : (a + 1) * d], y)
+        along[Along.CENTRE, a] = dot(task.arms[a], centre) - state.numbers[Number.SHIFT]
+        down = up = 0.0
+        if along[Along.SPREAD, a] > 0.0:
+            for i in range(d):
+                one, other = extremes[2 * a, i] * y[i], extremes[2 * a + 1, i] * y[i]
+                down += min(one, other)
+                up += max(one, other)
+        along[Along.REACH, a] = max(up, -down)
+
+
+@kernel
+def _price_of(state: BoundedLinear, task: Task, level: int, h: float) -> tuple[float, float]:
+    """What the variances of all arms cost at most, and at the centre; how it rises is in `lean`.
+
+    Of each arm either the most is taken, which is Bennett's at the largest variance or Hoeffding's,
+    or the tangent of Bennett's at the centre, if it is less there.
+    """
+    low, high = state.boxes[2 * level + Box.LOW], state.boxes[2 * level + Box.HIGH]
+    lean, along = state.vectors[Scratch.LEAN], state.along_arms
+    fill(lean, 0.0)
+    total = middle = 0.0
+    for a in range(low.shape[0]):
+        spread, p = along[Along.SPREAD, a], along[Along.CENTRE, a]
+        most = 0.125 * h * h * spread
+        kappa = price(h, along[Along.REACH, a])
+        if kappa < math.inf:
+            most = min(most, kappa * spread * largest_variance(low[a], high[a]))
+        total += most
+        if not kappa * p * (1.0 - p) * spread < most:
+            middle += most
+            continue
+        middle += kappa * p * (1.0 - p) * spread
+        for i in range(lean.shape[0]):
+            lean[i] += kappa * spread * (1.0 - 2.0 * p) * task.arms[a, i]
+    return total, middle
 
 
 @kernel
@@ -550,29 +597,6 @@ def price(h: float, reach: float) -> float:
     if x < 1e-4:
         return h * h * (0.5 + x / 6.0 + x * x)
     return (math.expm1(x) - x) / (reach * reach) * (1.0 + SLACK)
-
-
-@kernel
-def _variances(
-    state: BoundedLinear, task: Task, level: int, y: Vector, centre: Vector, lean: Vector
-) -> tuple[float, float, float]:
-    """I_y = Σ_a p_a(1 − p_a)·yᵀJ_a y: the most of it, what it is at the centre, and its slope.
-
-    Also Σ_a yᵀJ_a y.
-    """
-    d = y.shape[0]
-    low, high = state.boxes[2 * level + Box.LOW], state.boxes[2 * level + Box.HIGH]
-    fill(lean, 0.0)
-    most = middle = all_told = 0.0
-    for a in range(low.shape[0]):
-        share = _square(state.spread[a * d : (a + 1) * d], y)
-        p = dot(task.arms[a], centre) - state.numbers[Number.SHIFT]
-        all_told += share
-        most += share * largest_variance(low[a], high[a])
-        middle += share * p * (1.0 - p)
-        for i in range(d):
-            lean[i] += share * (1.0 - 2.0 * p) * task.arms[a, i]
-    return most, middle, all_told
 
 
 @kernel

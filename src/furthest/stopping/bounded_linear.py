@@ -14,6 +14,7 @@ from furthest.coordinates import inner_point
 from furthest.errors import StrategyError
 from furthest.kernels.bounded_linear import (
     LEAST_TILT,
+    Along,
     BoundedLinear,
     Guard,
     Number,
@@ -37,8 +38,6 @@ GUARD = 0.05
 LARGEST_TILT = 4.0
 # The tilts of a cell begin where it does; their weights fall from this one on.
 CENTRE = 2
-# Up to so many answers each pair has a bound on the weights of its own, at Z² per result.
-FEW = 128
 # Cells are between powers of 2, from LEAST_TILT on.
 CELLS = 11
 
@@ -75,7 +74,7 @@ def start(task: Task, deltas: Sequence[float], *, guard: float = GUARD) -> Bound
         drift=np.zeros((d, d)),
         spread=np.zeros((arms * d, d)),
         total=np.zeros(d),
-        reach=np.zeros((answers, answers if answers <= FEW else 1)),
+        extremes=np.tile(np.array([[math.inf], [-math.inf]]), (arms, d)),
         predictor=predictor,
         shares=np.array([task.arms @ predictor - shift, np.zeros(arms)]),
         required=np.array([logs + prices[row] for row in Price]),
@@ -90,7 +89,7 @@ def start(task: Task, deltas: Sequence[float], *, guard: float = GUARD) -> Bound
         factor=np.zeros((d, d)),
         inverse=np.zeros((d, d)),
         exponents=np.zeros(len(tilts)),
-        alongside=np.zeros(answers),
+        along_arms=np.zeros((len(Along), arms)),
     )
 
 
@@ -126,8 +125,11 @@ def observe(test: BoundedLinear, task: Task, evidence: Evidence, arm: int, rewar
 def judge(
     test: BoundedLinear, task: Task, evidence: Evidence, nominee: Nominee, rule: object
 ) -> tuple[int, int]:
-    """Level by level."""
+    """Level by level, whenever the guard has been renewed."""
     reached = nominee.reached
+    if test.registers[Register.RENEWED] == 0:
+        return nominee.answer, reached
+    test.registers[Register.RENEWED] = 0
     while reached < test.required.shape[1] and accepts(test, task, nominee.answer, reached):
         reached += 1
     return nominee.answer, reached
