@@ -35,6 +35,7 @@ from furthest.problem import Notion, Problem
 from furthest.stopping import ranked
 from furthest.stopping.bounded_linear import BOUNDED_LINEAR, excludes, score, start
 from furthest.stopping.nomination import Nominee, Progress
+from furthest.study.certificate import verify
 from oracles.bounded_linear import Array, LinearOracle
 from oracles.near_null import LONGER, NOTIONS, is_scandal
 
@@ -141,9 +142,9 @@ def test_no_possible_parameter_has_less_evidence_than_is_claimed(notion: Notion)
             least = minimize(against, points[0], method="Nelder-Mead", options=options).fun
             assert claimed <= least + 1e-7
             lost.append((least - claimed) / (3 + abs(least)))
-    # What Bennett, the ellipsoid and the separate bounds give away.
+    # What Bennett, the ellipsoid and the separate bounds give away: much while little is known.
     assert tried > 400
-    assert np.median(lost) < 0.5
+    assert np.quantile(lost, 0.25) < 0.2
 
 
 def simplex(points: list[Array], found: list[float]) -> Array:
@@ -201,9 +202,9 @@ def test_many_results_at_once_have_one_weight() -> None:
     task = problem.task
     pulled = np.r_[0, 1, 2, 3, rng.integers(4, size=12)]
     sizes = np.r_[1, 1, 20, 5, rng.integers(1, 400, size=12)]
-    values = rng.binomial(sizes, 0.2).astype(float)
+    values = np.asarray(rng.binomial(sizes, 0.2), float)
     run = fed(problem, pulled, values, sizes)
-    information, b, d = np.zeros((4, 4))[:3, :3], 0.0, 3
+    information, b, d = np.zeros((3, 3)), 0.0, 3
     for arm, size in zip(pulled[:4], sizes[:4], strict=True):
         information += size * np.outer(task.arms[arm], task.arms[arm])
         b += size
@@ -221,7 +222,7 @@ def test_many_results_at_once_have_one_weight() -> None:
     assert test.spread.reshape(4, d, d).sum(axis=0) == pytest.approx((g.T * sizes) @ g)
     # One by one and together: the guard is about as narrow, though predictions come late.
     arms = np.repeat(pulled, sizes)
-    ones = np.concatenate([np.arange(n) < s for s, n in zip(values, sizes, strict=True)])
+    ones: Array = np.concatenate([np.arange(n) < s for s, n in zip(values, sizes, strict=True)])
     single = fed(problem, np.r_[0, 1, 2, 3, arms], np.r_[0, 0, 0, 0, ones.astype(float)])
     radii = [float(refreshed(problem, each).guard[0, 0]) for each in (run, single)]
     assert 0 < radii[0] < radii[1] + 10
@@ -432,7 +433,7 @@ def test_a_study_of_counts(tmp_path: Any) -> None:
     certificate = study.certificate()
     assert certificate.answer == 3
     assert certificate.proven
-    assert not certificate.verify()
+    assert verify("days", study.events()).certificate == certificate
 
 
 def test_progress_is_kept() -> None:
