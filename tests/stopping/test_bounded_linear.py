@@ -144,7 +144,7 @@ def test_no_possible_parameter_has_less_evidence_than_is_claimed(notion: Notion)
             lost.append((least - claimed) / (3 + abs(least)))
     # What Bennett, the ellipsoid and the separate bounds give away: much while little is known.
     assert tried > 400
-    assert np.quantile(lost, 0.25) < 0.2
+    assert np.quantile(lost, 0.25) < 0.4
 
 
 def simplex(points: list[Array], found: list[float]) -> Array:
