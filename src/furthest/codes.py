@@ -41,6 +41,7 @@ class Noise(IntEnum):
     GAUSSIAN = 1  # with unknown σ
     BOUNDED = 2  # rewards within bounds, of plain options; the unit is half the bounds' width
     BERNOULLI = 3  # the same, and each reward is one of the bounds
+    BOUNDED_LINEAR = 4  # rewards within bounds, means linear in features; the same unit
 
 
 class Tracking(IntEnum):

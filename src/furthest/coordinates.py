@@ -26,6 +26,9 @@ COLLINEAR = 1e-8
 # Up to this, values are equal.
 SAME_VALUE = 1e-9
 
+# With less between a value and the ends of an interval, rounding would decide if it is within.
+LEAST_ROOM = 1e-6
+
 # Largest entry of a column, beyond which products of it leave the range of double precision.
 LEAST_ENTRY, LARGEST_ENTRY = 1e-280, 1e280
 
@@ -171,6 +174,30 @@ def constant_direction(
     direction: NDArray[np.float64] = (arms * target[:, None]).mean(axis=0)
     apart = np.abs(arms @ direction / target - 1).max()
     return direction if apart <= SAME_VALUE else None
+
+
+def inner_point(arms: NDArray[np.float64], low: float) -> NDArray[np.float64] | None:
+    """A parameter that gives every arm a value well between `low` and `low + 2`; None if none does.
+
+    The middle for all of them, or as far from both ends as can be.
+    """
+    direction = constant_direction(arms, np.ones(len(arms)))
+    if direction is not None:
+        return (low + 1.0) * direction
+    from scipy.optimize import linprog
+
+    count, d = arms.shape
+    ends = np.ones((count, 1))
+    found = linprog(
+        np.append(np.zeros(d), -1.0),
+        A_ub=np.block([[-arms, ends], [arms, ends]]),
+        b_ub=np.repeat([-low, low + 2.0], count),
+        bounds=[(None, None)] * d + [(0.0, 1.0)],
+        method="highs",
+    )
+    if found.x is None or not found.x[d] > LEAST_ROOM:
+        return None
+    return np.asarray(found.x[:d])
 
 
 def listed(texts: Sequence[str], most: int = 3) -> str:

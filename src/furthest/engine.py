@@ -55,12 +55,16 @@ class Source(NamedTuple):
     rewards: Vector  # (n,) each the sum of …
     sizes: Counts  # (n,) … so many results …
     within: Vector  # (n,) … with these sums of squares around their own mean
+    either: int = 0  # 1 if every simulated reward is one of the bounds, whatever the test knows
 
 
-def simulated(means: Vector, noise: float = 1.0) -> Source:
-    """The arms that are decided on, with normal noise; yes or no where rewards are bounded."""
+def simulated(means: Vector, noise: float = 1.0, *, either: bool = False) -> Source:
+    """The arms that are decided on, with normal noise; yes or no where rewards are bounded.
+
+    Or where they are said to be `either`, though the stopping test goes by σ.
+    """
     nothing, nobody = np.zeros(0), np.zeros(0, np.int64)
-    return Source(means, noise, nobody, nothing, nobody, nothing)
+    return Source(means, noise, nobody, nothing, nobody, nothing, int(either))
 
 
 def told(
@@ -141,7 +145,7 @@ def advance(
     while clock[Clock.ROUNDS] < until and progress[Progress.NEXT] >= 0:
         if source.means.shape[0] > 0:
             arm, size, within = progress[Progress.NEXT], 1, 0.0
-            if task.noise >= Noise.BOUNDED:
+            if task.noise >= Noise.BOUNDED or source.either == 1:
                 share = 0.5 * (source.means[arm] - task.low)
                 reward = task.low + (2.0 if noise.random() < share else 0.0)
             else:

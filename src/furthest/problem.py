@@ -529,9 +529,12 @@ class Problem:
             return Noise.GAUSSIAN
         if self.bounds is None or self.noise == "sub-Gaussian" or self.radius is not None:
             return Noise.SUB_GAUSSIAN
-        far = max(map(abs, self.bounds)) > FAR_BOUNDS * self.unit
-        if far or not self.is_plain:
+        if max(map(abs, self.bounds)) > FAR_BOUNDS * self.unit:
             return Noise.SUB_GAUSSIAN
+        if not self.is_plain:
+            arms, low = self.arms @ self._basis, self.bounds[0] / self.unit
+            possible = coordinates.inner_point(arms, low) is not None
+            return Noise.BOUNDED_LINEAR if possible else Noise.SUB_GAUSSIAN
         return Noise.BERNOULLI if self.noise == "bernoulli" else Noise.BOUNDED
 
     @cached_property

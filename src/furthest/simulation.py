@@ -50,6 +50,7 @@ class Simulation(NamedTuple):
     seed: int
     max_rounds: int
     smoothness: Smoothness | None = None  # what is known of the true parameter beforehand
+    either: bool = False  # whether every reward is one of the bounds, though the test goes by σ
 
 
 class Runs(NamedTuple):
@@ -85,9 +86,9 @@ def simulate(
     `runs=400, first=100` are together the same as 500 runs at once.
 
     The noise has the standard deviation `noise`, of which no rule is told: by default σ, that of
-    each arm if they have their own, and 1 where it is unknown. Where rewards are bounded, and every
-    option has a value of its own, each is one of the two bounds: no other rewards of the same mean
-    vary more.
+    each arm if they have their own, and 1 where it is unknown. Where the stopping test goes by the
+    bounds of the rewards, or they are `bernoulli`, each is one of the two bounds: no other rewards
+    of the same mean vary more.
 
     With a `ridge` estimate, sampling and statistic have V = ridge·I + Σ N_a a aᵀ, in the problem's
     coordinates and with rewards in units of σ: published experiments were run so. Proofs are for
@@ -130,6 +131,7 @@ def simulate(
         seed=seed,
         max_rounds=max_rounds,
         smoothness=problem.smoothness,
+        either=problem.noise == "bernoulli",
     )
     what = words(strategy)
     # A rule in plain Python calls kernels that are compiled as it goes along.
@@ -208,14 +210,19 @@ def _noise(problem: Problem, noise: float | None) -> float:
         return problem.unit
     if isinstance(problem.sigma, tuple):
         raise InputError("every arm has a σ of its own, and is simulated with it: no other noise")
-    if problem.noise_code >= Noise.BOUNDED:
+    if _is_either(problem):
         raise InputError("results within bounds are simulated as one of the two: no other noise")
     return check_noise(noise)
 
 
+def _is_either(problem: Problem) -> bool:
+    """Whether every simulated reward is one of the bounds."""
+    return problem.noise_code >= Noise.BOUNDED or problem.noise == "bernoulli"
+
+
 def _check_means(problem: Problem, means: NDArray[np.float64]) -> None:
     """Rewards within bounds have means within them."""
-    if problem.noise_code >= Noise.BOUNDED and problem.bounds is not None:
+    if _is_either(problem) and problem.bounds is not None:
         low, high = problem.bounds
         outside = (means < low) | (means > high)
         if outside.any():
@@ -272,7 +279,8 @@ _streams = _Streams()
 
 def _simulate_run(job: Simulation, ready: Prepared, number: int, within: Advance) -> Runs:
     """One run, from its own random streams."""
-    streams, source = _streams.of_run(job.seed, number), simulated(job.means, job.noise)
+    streams = _streams.of_run(job.seed, number)
+    source = simulated(job.means, job.noise, either=job.either)
     run = ready.start()
     (times, answers, pulls), counts = run.milestones, run.evidence.counts
     until = taken = 0

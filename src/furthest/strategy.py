@@ -157,7 +157,10 @@ class Strategy:
         test = self.test
         if noise == Noise.SUB_GAUSSIAN:
             return test
-        version = test.unknown_sigma if noise == Noise.GAUSSIAN else test.bounded
+        version = {
+            Noise.GAUSSIAN: test.unknown_sigma,
+            Noise.BOUNDED_LINEAR: test.bounded_linear,
+        }.get(noise, test.bounded)
         if version is None:
             which = f"{test.name} with {self.threshold}" if self.threshold else test.name
             raise StrategyError(

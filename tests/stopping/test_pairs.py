@@ -267,21 +267,22 @@ def test_what_is_ruled_out_is_beyond_its_interval() -> None:
 
 
 def test_who_gets_it() -> None:
-    """Bounds and no features; everything else goes by σ as before."""
+    """Bounds and no features; with features it is `bounded-linear`, or σ goes as before."""
     plain = options(2, 0.1, bounds=(0, 1))
     assert plain.noise_code == Noise.BOUNDED
     assert options(2, 0.1).noise_code == Noise.BERNOULLI
     assert options(2, 0.1).bounds == (0.0, 1.0)
     assert replace(plain, noise="sub-Gaussian").noise_code == Noise.SUB_GAUSSIAN
     features = Problem([[1, 0], [1, 1], [1, 2]], bounds=(0, 1))
-    assert features.noise_code == Noise.SUB_GAUSSIAN
+    assert features.noise_code == Noise.BOUNDED_LINEAR
     others = Problem(np.eye(2), [[1, 0], [0.5, 0.5]], bounds=(0, 1))
-    assert others.noise_code == Noise.SUB_GAUSSIAN
+    assert others.noise_code == Noise.BOUNDED_LINEAR
     assert Problem(np.eye(2), bounds=(1e9, 1e9 + 1)).noise_code == Noise.SUB_GAUSSIAN
     assert Problem(np.eye(2), bounds=None).noise_code == Noise.SUB_GAUSSIAN
     strategy = ft.Strategy()
     assert strategy.guarantee_for(plain).noise == "bounded"
-    assert strategy.guarantee_for(features).noise == "sub-Gaussian"
+    assert strategy.test_for(features.noise_code).name == "bounded-linear"
+    assert strategy.guarantee_for(replace(features, noise="sub-Gaussian")).noise == "sub-Gaussian"
     with pytest.raises(StrategyError, match="noise='sub-Gaussian'"):
         ft.Strategy(stopping="top-wrong").check_question(plain)
     with pytest.raises(StrategyError, match="share of δ"):

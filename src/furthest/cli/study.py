@@ -269,9 +269,10 @@ def list_studies(storage: Storage = DEFAULT, json: o.Json = False) -> None:
         _print(data)
         return
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("study", "state", "answer", "ε", "δ", "arms", "measured", "pending")
+    state = Column("state", no_wrap=True)
+    table = Table("study", state, "answer", "ε", "δ", "arms", "measured", "pending")
     for row in data["studies"]:
         if row["error"]:
             table.add_row(o.plain(row["name"]), f"[red]{row['state']}")

@@ -15,6 +15,7 @@ from furthest.kernels.normal_gamma import Shapes
 from furthest.kernels.ranked import RANKED, RankMasses
 from furthest.kernels.topwrong import Scales, TopWrong, Weighting, top_wrong
 from furthest.stopping import top_wrong as plain
+from furthest.stopping.bounded_linear import BOUNDED_LINEAR
 from furthest.stopping.pairs import PAIRS
 from furthest.stopping.top_wrong import Numbers
 from furthest.task import Task
@@ -86,4 +87,4 @@ KNOWN = replace(
     check=check,
 )
 UNKNOWN = replace(KNOWN, start=start_student, guarantee=plain.UNKNOWN.guarantee)
-TESTS = {None: replace(KNOWN, unknown_sigma=UNKNOWN, bounded=PAIRS)}
+TESTS = {None: replace(KNOWN, unknown_sigma=UNKNOWN, bounded=PAIRS, bounded_linear=BOUNDED_LINEAR)}

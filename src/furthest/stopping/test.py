@@ -100,6 +100,7 @@ class StoppingTest:
         source: Where it comes from.
         unknown_sigma: Its version for Gaussian noise of unknown σ, if there is one.
         bounded: Its version for bounded rewards of plain options, if there is one.
+        bounded_linear: Its version for bounded rewards with features, if there is one.
         notions: What it can be used for.
         sampling: The only sampling rule that it goes with, if it belongs to one.
         needs_bound: Whether it rests on a bound on the parameter, which the problem must have; its
@@ -123,6 +124,7 @@ class StoppingTest:
     source: str = "the user's own"
     unknown_sigma: "StoppingTest | None" = None
     bounded: "StoppingTest | None" = None
+    bounded_linear: "StoppingTest | None" = None
     notions: tuple[str, ...] = ("additive", "multiplicative")
     sampling: str | None = None
     needs_bound: bool = False

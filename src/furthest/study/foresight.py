@@ -183,7 +183,8 @@ def _futures(fold: Fold, draws: int, rng: Generator) -> tuple[NDArray[np.float64
 
 def _follow(fold: Fold, state: Run, drawn: Drawn, until: int, rng: Generator) -> int:
     """Let a future go on; how many measurements that took."""
-    source = simulated(drawn.means, drawn.noise)
+    either = fold.problem.noise == "bernoulli"
+    source = simulated(drawn.means, drawn.noise, either=either)
     return int(fold.advance(fold.task, state, source, rng, rng, until, True))
 
 
