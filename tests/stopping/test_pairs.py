@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import furthest as ft
 from furthest.codes import Noise
 from furthest.engine import Run, told
 from furthest.errors import StrategyError
-from furthest.kernels.pairs import Pairs, Price, accepts, interval, log_against
+from furthest.kernels.pairs import Pairs, Price, Tilt, accepts, interval, log_against
 from furthest.preparation import prepare
 from furthest.problem import Notion, Problem
 from furthest.stopping import ranked
@@ -112,24 +113,23 @@ def test_every_tilt_is_a_supermartingale() -> None:
     """One more result multiplies each term by at most 1 on average, whatever is in [0, 1]."""
     rng = default_rng(2)
     state = start(options(3, 0.05, bounds=(0, 1)).task, [DELTA])
-    ups, losses = state.terms[1], state.terms[3]
+    sizes, losses = state.tilts[Tilt.SIZE], state.tilts[Tilt.LOSS]
     by_squares = losses > 0
-    assert 0 < by_squares.sum() < len(ups)
+    assert 0 < by_squares.sum() < len(sizes)
     for _ in range(200):
         values = rng.random(4) ** rng.choice([0.1, 1, 5])
         if rng.random() < 0.3:
             values = np.r_[0.0, 1.0]
         shares = rng.dirichlet(np.ones(len(values)) * 0.5)
         mean, predicted = float(shares @ values), rng.random()
-        tilts = np.where(rng.random(len(ups)) < 0.5, ups, -state.terms[4])
+        tilts = np.where(rng.random(len(sizes)) < 0.5, sizes, -sizes)
         usual = shares @ np.exp(np.outer(values, tilts)) / (1 + mean * np.expm1(tilts))
         assert (usual <= 1 + 1e-12).all()
         small = np.where(by_squares, tilts, 0.0)
-        lost = -np.log1p(-np.abs(small)) - np.abs(small)
-        exponents = np.outer(values - mean, small) - np.outer((values - predicted) ** 2, lost)
+        exponents = np.outer(values - mean, small) - np.outer((values - predicted) ** 2, losses)
         assert (shares @ np.exp(exponents) <= 1 + 1e-12).all()
-    weights = np.exp(state.terms[0])
-    cells = [weights[a:b].sum() for a, b in zip(state.firsts, state.firsts[1:], strict=False)]
+    weights = np.exp(state.log_weights)
+    cells = [weights[a:b].sum() for a, b in pairwise(state.first_terms.tolist())]
     assert max(cells) <= 1 + 1e-12
 
 
