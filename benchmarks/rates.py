@@ -112,10 +112,10 @@ class Row(NamedTuple):
 ROWS = {
     "uniform": Row(ft.Strategy("uniform")),
     "default": Row(ft.Strategy()),
-    "softmin τ=½": Row(ft.Strategy("softmin", options={"tau": 0.5})),
+    "softmin τ=½": Row(ft.Strategy("softmin", options={"tau": 0.5}), most=30),
     "softmin, own σ": Row(ft.Strategy(SOFTMIN)),
-    "lebai": Row(ft.Strategy("lebai"), most=20),
-    "lebai, own σ": Row(ft.Strategy(LEBAI)),
+    "lebai": Row(ft.Strategy("lebai"), most=12),
+    "lebai, own σ": Row(ft.Strategy(LEBAI), most=12),
     "KL uniform": Row(ft.Strategy("uniform", stopping=KL), most=10),
     "KL-LUCB": Row(ft.Strategy(LUCB, stopping=KL), most=20),
     "σ=½ uniform": Row(ft.Strategy("uniform", stopping="top-wrong"), True, True, 10),
@@ -268,7 +268,7 @@ def fixed_horizons(rates: Rates) -> dict[str, float]:
 
 def runs_of(rates: Rates, row: Row, runs: int) -> int:
     """Fewer where they are long."""
-    share = 1.0 if len(rates.means) <= 10 else 0.5 if len(rates.means) <= 20 else 0.2
+    share = 1.0 if len(rates.means) <= 12 else 0.3 if len(rates.means) <= 20 else 0.1
     return max(10, int(runs * share * (0.1 if row.few else 1.0)))
 
 
@@ -370,19 +370,21 @@ def near_null(options: argparse.Namespace) -> list[dict[str, Any]]:
 def _yes_no_errors(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for sabotaged in (False, True):
         stopping = SABOTAGED if sabotaged else None
-        for name in options.names or NEAR_NULL:
-            rates = NEAR_NULL[name]
+        runs = max(options.runs // 10, 1) if sabotaged else options.runs
+        for name, rates in NEAR_NULL.items():
+            if options.names and name not in options.names:
+                continue
             for sampling in ("uniform", "softmin"):
                 strategy = ft.Strategy(sampling, stopping=stopping)
                 results = ft.simulate(
-                    *(rates.problem(), rates.means, strategy, LEVELS, options.runs, options.seed),
+                    *(rates.problem(), rates.means, strategy, LEVELS, runs, options.seed),
                     max_rounds=options.most,
                     quiet=True,
                 )
                 wrong = (results.stopped & ~results.correct).sum(axis=1)
                 times = results.stopping_times.mean(axis=1)
                 row = {"instance": name, "sampling": sampling, "sabotaged": sabotaged}
-                yield from _errors(row, wrong, times, options.runs)
+                yield from _errors(row, wrong, times, runs)
 
 
 def _errors(row: dict[str, Any], wrong: Any, times: Any, runs: int) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from furthest.codes import Noise
-from furthest.errors import StrategyError
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.jit import kernel
 from furthest.kernels.pairs import (
@@ -44,11 +43,9 @@ SMALLEST, LARGEST_FIRST, LARGEST = 1e-3, 0.5, 3.0
 # Terms by squares need tilts below 1.
 LARGEST_BY_SQUARES = 0.95
 # z up by h·2^(k/2), x down by h·2^(−k/2): as many results of x as of z, or fewer. Weights of k.
-RATIOS = {-4: 0.05, -3: 0.1, -2: 0.2, -1: 0.2, 0: 0.3, 1: 0.1, 2: 0.05}
+RATIOS = {-4: 0.04, -3: 0.08, -2: 0.16, -1: 0.2, 0: 0.4, 1: 0.08, 2: 0.04}
 
-MEANING = (
-    "ln of the evidence against the least refuted rival, less ln((Z − 1)/0.95), against ln 1/δ"
-)
+MEANING = "ln of the evidence against the least refuted rival, less its price, against ln 1/δ"
 
 
 class Mixture(NamedTuple):
@@ -62,9 +59,8 @@ class Mixture(NamedTuple):
     first_terms: list[int]
 
 
-def start(task: Task, deltas: Sequence[float], *, intervals: float = INTERVALS) -> Pairs:
+def start(task: Task, deltas: Sequence[float]) -> Pairs:
     """The state before the first measurement."""
-    check(intervals=intervals)
     answers, arms = len(task.answers), len(task.arms)
     # Rewards are in units of half the bounds' width.
     c, e = task.c, 0.5 * (task.e + (1.0 - task.c) * task.low)
@@ -72,8 +68,8 @@ def start(task: Task, deltas: Sequence[float], *, intervals: float = INTERVALS) 
     mixture = _mixture(c, e, by_squares=by_squares)
     levels = np.array([math.log(1 / delta) for delta in deltas])
     prices = {
-        Price.INTERVAL: math.log(answers / intervals),
-        Price.PAIR: math.log((answers - 1) / (1.0 - intervals)),
+        Price.INTERVAL: math.log(answers / INTERVALS),
+        Price.PAIR: math.log((answers - 1) / (1.0 - INTERVALS)),
         Price.LEVEL: 0.0,
     }
     return Pairs(
@@ -92,12 +88,6 @@ def start(task: Task, deltas: Sequence[float], *, intervals: float = INTERVALS) 
         parts=np.zeros((len(Part), mixture["tilts"].shape[1])),
         exponents=np.zeros_like(mixture["log_weights"]),
     )
-
-
-def check(*, intervals: float = INTERVALS) -> None:
-    """Refuse options with which the proof would not hold."""
-    if not 0 < intervals < 1:
-        raise StrategyError(f"the intervals' share of δ must be within 0 … 1, not {intervals!r}")
 
 
 def _places(task: Task) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -230,5 +220,4 @@ PAIRS = StoppingTest(
     ),
     what="one e-process for each pair of plain options with bounded rewards, such as yes and no",
     source="docs/theory/pairs.md",
-    check=check,
 )
