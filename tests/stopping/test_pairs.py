@@ -103,7 +103,8 @@ def test_a_sum_of_several_counts_as_if_they_were_extreme() -> None:
     for _ in range(20):
         sizes = np.r_[1, 1, rng.integers(1, 9, 30)]
         arms = np.r_[0, 1, rng.integers(2, size=30)]
-        groups = [rng.beta(*rng.choice([0.2, 1.0, 9.0], 2), size) for size in sizes]
+        a, b = rng.choice([0.2, 1.0, 9.0], 2).tolist()
+        groups = [rng.beta(a, b, size) for size in sizes.tolist()]
         run, totals = ready.start(), np.array([group.sum() for group in groups])
         source = told(arms, (-sizes + 4 * totals) / problem.unit, sizes)
         ready.advance(problem.task, run, source, rng, rng, 10**6, False)
