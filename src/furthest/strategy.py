@@ -100,7 +100,10 @@ class Strategy:
             raise StrategyError(
                 f"the stopping rule {test.name} needs the {' or '.join(test.notions)} notion"
             )
-        self.test_for(problem.noise_code)
+        version = self.test_for(problem.noise_code)
+        known = _options(version.check or version.start)
+        if self.stopping_options and not known:
+            raise StrategyError(f"the stopping rule {version.name} has no options")
         self.check_bound(known=problem.radius is not None)
 
     def check_bound(self, *, known: bool) -> None:
