@@ -326,8 +326,13 @@ def test_who_gets_it() -> None:
     assert strategy.guarantee_for(plain).noise == "bounded"
     assert strategy.test_for(features.noise_code).name == "bounded-linear"
     assert strategy.guarantee_for(replace(features, noise="sub-Gaussian")).noise == "sub-Gaussian"
-    with pytest.raises(StrategyError, match="noise='sub-Gaussian'"):
-        ft.Strategy(stopping="top-wrong").check_question(plain)
+    # To a test that has nothing for bounds they are a σ, and outcomes are the same.
+    other = ft.Strategy(stopping="top-wrong")
+    assert other.noise_for(plain) == Noise.SUB_GAUSSIAN
+    assert other.guarantee_for(plain).noise == "sub-Gaussian"
+    blind = ft.simulate(plain, [0.9, 0.1], other, runs=5)
+    told = ft.simulate(options(2, 0.1), [0.9, 0.1], other, runs=5)
+    np.testing.assert_array_equal(blind.stopping_times, told.stopping_times)
     with pytest.raises(StrategyError, match="pairs has no options"):
         ft.Strategy(stopping_options={"masses": "lean"}).check_question(plain)
     with pytest.raises(ft.ParameterError, match="outside the bounds"):
