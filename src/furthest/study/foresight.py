@@ -202,8 +202,7 @@ def _limit(settings: Settings, fold: Fold, deviation: float) -> float | None:
     """T_ε ln(1/δ) at the estimate, where it is finite."""
     problem = settings.problem
     estimate = problem.unwhiten(fold.state.evidence.estimate)
-    known = fold.task.noise == Noise.SUB_GAUSSIAN
-    noise = None if known else deviation * problem.unit
+    noise = deviation if fold.task.noise == Noise.GAUSSIAN else None
     try:
         found = complexity(problem, estimate, 1e-4, noise=noise).measurements(settings.delta)
     except ParameterError:

@@ -199,7 +199,7 @@ def _facts(study: Study, status: Status) -> str:
     strategy = settings.strategy
     facts: dict[str, Any] = {
         "question": f"{problem.notion} ε = {problem.eps:g}, δ = {study.delta:g}, "
-        f"σ = {problem.sigma_words}, {len(problem.arms)} arms, {len(problem.answers)} answers",
+        f"{problem.noise_words}, {len(problem.arms)} arms, {len(problem.answers)} answers",
         "measurements": status.counts,
         "rule": f"{strategy.name} sampling, {strategy.candidate} answer, stopping "
         f"{strategy.stopping}: {strategy.guarantee_for(problem).words}",
