@@ -122,7 +122,8 @@ def explain(
     ):
         _draw_verification(axis, case, plane, reach, colour, problem)
         name = one_line(problem.answer_names[case.answer])
-        title = f"verifying the {label} answer, {name}: T = {time:.4g}"
+        unit = " in cost" if price.in_cost else ""
+        title = f"verifying the {label} answer, {name}: T = {time:.4g}{unit}"
         axis.set_title(_fitting(title), loc="left", fontsize=11)
     _save(figure, path)
 

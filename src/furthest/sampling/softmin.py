@@ -6,6 +6,9 @@ to −(1/τ) ln Σ_x exp(−τ·ev_x) is a weighted sum of ⟨a, u_x⟩²/(1 + �
 the closest alternative; ‖a‖_{V⁻¹} is added to |⟨a, u_x⟩| out of optimism. No learner, no tracking,
 no δ.
 
+Where the arms have costs, the gains are divided by a power of them, ½ or ¼: the whole cost is right
+as δ → 0, but spends more at every δ that was tried (docs/decisions/0023-costs.md).
+
 An arm about which much less is known than it should be after t rounds, ‖a‖²_{V⁻¹} > d/√t, is pulled
 first: so nothing is forgotten, and it hardly ever happens (docs/theory/softmin.md).
 """
@@ -15,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from furthest.codes import Noise
 from furthest.errors import StrategyError
 from furthest.kernels.alternatives import SAME, contrast_norms, margin
 from furthest.kernels.answers import TIE, greedy_answer, instantaneous_furthest
@@ -28,6 +32,9 @@ from furthest.task import Task
 # Weights below this do not count.
 NEGLIGIBLE = 1e-6
 
+# Of the costs by which gains are divided; rewards within bounds have a test of their own.
+COST_POWER, BOUNDED_COST_POWER = 0.5, 0.25
+
 
 class Softmin(NamedTuple):
     """Sharpness, optimism and work arrays."""
@@ -40,10 +47,13 @@ class Softmin(NamedTuple):
     step: Vector  # (d,) u_x
     along: Vector  # (K,) ⟨a, u_x⟩
     gains: Vector  # (K,)
+    divisors: Vector  # (K,) what the gains are divided by: costs to some power
 
 
-def start(task: Task, *, tau: float = 0.5, kappa: float = 1.0) -> Softmin:
-    """The state before the first round."""
+def start(
+    task: Task, *, tau: float = 0.5, kappa: float = 1.0, power: float | None = None
+) -> Softmin:
+    """The state before the first round; `power` is that of the costs, if there are any."""
     if not (0 < tau < math.inf and 0 <= kappa < math.inf):
         raise StrategyError(f"softmin needs tau > 0 and kappa ≥ 0, not {tau!r} and {kappa!r}")
     (arms, d), answers = task.arms.shape, len(task.answers)
@@ -56,7 +66,19 @@ def start(task: Task, *, tau: float = 0.5, kappa: float = 1.0) -> Softmin:
         step=np.zeros(d),
         along=np.zeros(arms),
         gains=np.zeros(arms),
+        divisors=_divisors(task, power),
     )
+
+
+def _divisors(task: Task, power: float | None) -> Vector:
+    """What the gains are divided by: 1 without costs."""
+    if power is None:
+        power = COST_POWER if task.noise < Noise.BOUNDED else BOUNDED_COST_POWER
+    if not 0 <= power < math.inf:
+        raise StrategyError(f"softmin needs a power ≥ 0 of the costs, not {power!r}")
+    if not len(task.costs):
+        return np.ones(len(task.arms))
+    return np.asarray((task.costs / task.costs.min()) ** power)
 
 
 @kernel
@@ -70,6 +92,8 @@ def choose(rule: Softmin, task: Task, evidence: Evidence, stopping: Stopping) ->
     _weigh(rule, task, evidence, z)
     _gain(rule, task, evidence, z)
     best, gains = 0, rule.gains
+    for a in range(gains.shape[0]):
+        gains[a] /= rule.divisors[a]
     for a in range(1, gains.shape[0]):
         more, equal = gains[a] - gains[best], TIE * gains[best]
         # Of equal ones the one that was pulled least.

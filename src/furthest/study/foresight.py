@@ -205,7 +205,9 @@ def _limit(settings: Settings, fold: Fold, deviation: float) -> float | None:
     known = fold.task.noise == Noise.SUB_GAUSSIAN
     noise = None if known else deviation * problem.unit
     try:
-        found = complexity(problem, estimate, 1e-4, noise=noise).measurements(settings.delta)
+        # Of measurements, which is what futures are counted in: costs would change the unit.
+        blind = problem if problem.costs is None else replace(problem, costs=None)
+        found = complexity(blind, estimate, 1e-4, noise=noise).measurements(settings.delta)
     except ParameterError:
         return None
     return found if math.isfinite(found) else None
