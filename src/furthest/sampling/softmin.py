@@ -6,8 +6,8 @@ to −(1/τ) ln Σ_x exp(−τ·ev_x) is a weighted sum of ⟨a, u_x⟩²/(1 + �
 the closest alternative; ‖a‖_{V⁻¹} is added to |⟨a, u_x⟩| out of optimism. No learner, no tracking,
 no δ.
 
-Where the arms have costs, the gains are divided by a power of them, ½ or ¼: the whole cost is right
-as δ → 0, but spends more at every δ that was tried (docs/decisions/0023-costs.md).
+Where the arms have costs, the gains are divided by the root of them: the first-order conditions say
+the whole cost, which spends more on most of what was tried (docs/decisions/0023-costs.md).
 
 An arm about which much less is known than it should be after t rounds, ‖a‖²_{V⁻¹} > d/√t, is pulled
 first: so nothing is forgotten, and it hardly ever happens (docs/theory/softmin.md).
@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from furthest.codes import Noise
 from furthest.errors import StrategyError
 from furthest.kernels.alternatives import SAME, contrast_norms, margin
 from furthest.kernels.answers import TIE, greedy_answer, instantaneous_furthest
@@ -32,8 +31,8 @@ from furthest.task import Task
 # Weights below this do not count.
 NEGLIGIBLE = 1e-6
 
-# Of the costs by which gains are divided; rewards within bounds have a test of their own.
-COST_POWER, BOUNDED_COST_POWER = 0.5, 0.25
+# Of the costs by which gains are divided.
+COST_POWER = 0.5
 
 
 class Softmin(NamedTuple):
@@ -51,7 +50,7 @@ class Softmin(NamedTuple):
 
 
 def start(
-    task: Task, *, tau: float = 0.5, kappa: float = 1.0, power: float | None = None
+    task: Task, *, tau: float = 0.5, kappa: float = 1.0, power: float = COST_POWER
 ) -> Softmin:
     """The state before the first round; `power` is that of the costs, if there are any."""
     if not (0 < tau < math.inf and 0 <= kappa < math.inf):
@@ -70,10 +69,8 @@ def start(
     )
 
 
-def _divisors(task: Task, power: float | None) -> Vector:
+def _divisors(task: Task, power: float) -> Vector:
     """What the gains are divided by: 1 without costs."""
-    if power is None:
-        power = COST_POWER if task.noise < Noise.BOUNDED else BOUNDED_COST_POWER
     if not 0 <= power < math.inf:
         raise StrategyError(f"softmin needs a power ≥ 0 of the costs, not {power!r}")
     if not len(task.costs):
