@@ -379,5 +379,12 @@ def test_the_command_line_says_what_it_costs(furthest, tmp_path):
         assert "cost ± s.e." in shown.stdout
         (row,) = json.loads(furthest(*words, "--json").stdout)["results"]
         assert row["cost"] == pytest.approx(row["pulls"][0] + 9 * row["pulls"][1])
+    rules = ["--sampling", "softmin,uniform"]
+    compared = furthest(
+        *("compare", str(path), *rules, "--runs", "5", "--plot", str(tmp_path / "a.svg"))
+    )
+    assert compared.returncode == 0, compared.stderr
+    assert "cost" in compared.stdout
+    assert "cost until the answer" in (tmp_path / "a.svg").read_text(encoding="utf-8")
     path.write_text('eps = 0.5\noptions = ["A", "B"]\nmu = [1.0, 0.0]\n', encoding="utf-8")
     assert "cost" not in furthest("plan", str(path), "--runs", "5").stdout

@@ -132,11 +132,18 @@ def _draw(
 
     problem = instance.problem
     stopping_times(
-        {name: results.stopping_times.tolist() for name, results in outcomes.items()},
+        {name: _drawn(results) for name, results in outcomes.items()},
         path,
         title=f"{instance.name}: ε = {problem.eps:g} {problem.notion}, δ = {delta:g}",
         limits=_limits(price, delta),
+        what="cost" if price.in_cost else "measurements",
     )
+
+
+def _drawn(results: "Results") -> list[float]:
+    """In the unit of the limit."""
+    costs = results.costs
+    return list((results.stopping_times if costs is None else costs).tolist())
 
 
 def _show(
