@@ -373,12 +373,13 @@ def test_the_command_line_says_what_it_costs(furthest, tmp_path):
     assert data["in_cost"] is True
     assert data["cost_weights"] == pytest.approx([0.25, 0.75], abs=1e-6)
     for command in (["simulate"], ["plan"], ["plan", "--spread", "0.1"]):
-        words = [*command, str(path), "--runs", "5", "--delta", "0.1"]
-        shown = furthest(*words)
+        shown = furthest(*command, str(path), "--runs", "5", "--delta", "0.1")
         assert shown.returncode == 0, shown.stderr
         assert "cost ± s.e." in shown.stdout
-        (row,) = json.loads(furthest(*words, "--json").stdout)["results"]
+    data = json.loads(furthest("plan", str(path), "--runs", "5", "--json").stdout)
+    for row in data["results"]:
         assert row["cost"] == pytest.approx(row["pulls"][0] + 9 * row["pulls"][1])
+        assert row["limit"] == pytest.approx(data["complexity"]["T"] * math.log(1 / row["delta"]))
     rules = ["--sampling", "softmin,uniform"]
     compared = furthest(
         *("compare", str(path), *rules, "--runs", "5", "--plot", str(tmp_path / "a.svg"))
@@ -388,3 +389,17 @@ def test_the_command_line_says_what_it_costs(furthest, tmp_path):
     assert "cost until the answer" in (tmp_path / "a.svg").read_text(encoding="utf-8")
     path.write_text('eps = 0.5\noptions = ["A", "B"]\nmu = [1.0, 0.0]\n', encoding="utf-8")
     assert "cost" not in furthest("plan", str(path), "--runs", "5").stdout
+
+
+def test_a_live_study_asks_where_it_is_cheap(sqlite_url):
+    """Without any noise, so that both see the same values."""
+    costs, pulls = [1.0, 1.0, 1.0, 9.0], []
+    for name, problem in (("a", replace(PLAIN, costs=costs)), ("b", blind(PLAIN))):
+        study = ft.Study.create(name, problem, 0.05, sqlite_url)
+        while study.status().state == "running":
+            trial = study.ask()
+            study.tell(trial, float(VALUES[trial.arm]))
+        pulls.append(study.certificate().pulls)
+    priced, free = (np.array(each) @ costs for each in pulls)
+    assert priced < free
+    assert pulls[0][3] < pulls[1][3]
