@@ -15,6 +15,7 @@ from furthest.sampling import softmin
 from furthest.study import documents
 from furthest.study.certificate import verify
 from furthest.study.page import page
+from oracles.near_null import is_scandal
 from study.problems import Lab, run
 
 COSTS = (1.0, 4.0, 0.5, 2.0)
@@ -187,6 +188,20 @@ def test_softmin_saves_where_an_arm_is_dear():
     assert cost[None] < 0.85 * cost[0.0]
     free = ft.simulate(blind(problem), mu, delta=0.05, runs=60, quiet=True)
     assert problem.spent(free.pulls).mean() == cost[0.0]
+
+
+def test_errors_stay_below_delta_wherever_it_is_cheap():
+    """Wrong by a hair, and the wrong one, the right one or a bystander is dear."""
+    runs, delta, wrong = 400, 0.1, 0
+    for costs in ((20, 1, 1), (1, 20, 1), (1, 1, 20)):
+        problem = ft.Problem.options(list("ABC"), eps=2.0, costs=costs)
+        found = ft.simulate(
+            *(problem, [2.01, 0, 0], None, delta, runs), max_rounds=3000, quiet=True
+        )
+        errors = int((found.stopped & ~found.correct).sum())
+        assert not is_scandal(errors, runs, delta), (costs, errors)
+        wrong += errors
+    assert wrong > 0  # near the null, or the test would show nothing
 
 
 @pytest.mark.parametrize("power", [-0.5, math.inf, math.nan])
