@@ -4,6 +4,7 @@ E[τ] ≥ T_ε(μ) ln(1/δ) as δ → 0 for every (ε,δ)-PAC strategy, with
 2/T_ε(μ) = max over answers z and proportions w of min over x of n²/‖z − c·x‖²_{V_w⁻¹}
 (Jourdan & Degenne 2022, theorem on the lower bound). The maximising z is the furthest answer. Where
 a bound on μ is known, only alternatives within it count (Kocák & Garivier 2021): bounded.py.
+With costs c_a, E[money spent] ≥ T_ε ln(1/δ) with T_ε that of the arms a/√c_a (docs/theory/arms.md).
 """
 
 import math
@@ -20,6 +21,7 @@ from furthest.compiling import announced
 from furthest.errors import ParameterError
 from furthest.kernels.design import Allocation, solve
 from furthest.problem import Problem, check_noise
+from furthest.task import per_cost, per_measurement
 
 GAP = 1e-8
 
@@ -39,12 +41,13 @@ class Complexity:
     """The characteristic times of a problem under one parameter; lower ≤ T ≤ upper is certified.
 
     Attributes:
-        T: T_ε(μ): no strategy needs fewer than T ln(1/δ) measurements on average, as δ → 0.
+        T: T_ε(μ): no strategy needs fewer than T ln(1/δ) measurements on average, as δ → 0; where
+            the arms have costs, none pays less than that.
         lower: T is at least this.
         upper: T is at most this.
         furthest: The furthest answer z_F(μ), the easiest to verify.
         ties: Answers that share the largest value up to the gap, z_F among them.
-        weights: w_F(μ): where to measure, one share per arm.
+        weights: w_F(μ): where to measure, one share of the measurements per arm.
         binding: Answers x whose half-space is closest to μ under w_F.
         greedy: The answer of largest value, z*(μ).
         greedy_weights: Where to measure to verify that one.
@@ -53,6 +56,8 @@ class Complexity:
         noise: The noise's standard deviation: σ, of each arm if they have their own, or what was
             assumed where that is unknown.
         seconds: Wall time of the solver.
+        in_cost: Whether all times are in the unit of the costs, instead of measurements.
+        cost_weights: Where the money goes, one share per arm; None without costs.
     """
 
     T: float
@@ -68,6 +73,8 @@ class Complexity:
     T_bai: float
     noise: float | tuple[float, ...]
     seconds: float
+    in_cost: bool = False
+    cost_weights: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         T, greedy, bai = map(display.figure, (self.T, self.T_greedy, self.T_bai))
@@ -91,13 +98,17 @@ class Complexity:
         ]
         return display.card(
             "Complexity",
-            display.line("E[measurements] ≥ T ln(1/δ) for every strategy, as δ → 0", "soft"),
+            display.line(
+                f"E[{'cost' if self.in_cost else 'measurements'}] ≥ T ln(1/δ) for every strategy, "
+                "as δ → 0",
+                "soft",
+            ),
             display.table(("what is verified", "", "T"), times),
             display.table(("measured arm", "share", ""), weights, len(used)),
         )
 
     def measurements(self, delta: float) -> float:
-        """T_ε ln(1/δ): no strategy needs fewer on average as δ → 0."""
+        """T_ε ln(1/δ): no strategy needs fewer, or with costs pays less, on average as δ → 0."""
         return self.T * math.log(1 / delta)
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,6 +126,8 @@ class Complexity:
             "T_bai": _finite(self.T_bai),
             "noise": list(self.noise) if isinstance(self.noise, tuple) else self.noise,
             "seconds": self.seconds,
+            "in_cost": self.in_cost,
+            "cost_weights": None if self.cost_weights is None else self.cost_weights.tolist(),
         }
 
 
@@ -160,7 +173,10 @@ def _complexity(problem: Problem, mu: ArrayLike, gap: float, noise: float | None
     problem = _with_outcomes(problem, mu)
     near_best = np.flatnonzero(problem.near_best(mu))
     deviation = _deviation(problem, noise)
-    task, scale = problem.task, 1.0 if problem.sigma is not None else problem.unit / deviation
+    task, scale = (
+        per_cost(problem.task),
+        1.0 if problem.sigma is not None else problem.unit / deviation,
+    )
     parameter, known = problem.whiten(mu) * scale, problem.smoothness
     values = task.answers @ parameter
     greedy = int(values.argmax())
@@ -182,20 +198,23 @@ def _complexity(problem: Problem, mu: ArrayLike, gap: float, noise: float | None
     ties = tuple(z for z in hopeful if designs[z].upper >= lower)
     furthest = next(z for z in ties if designs[z].lower == lower)
     chosen = designs[furthest]
+    priced = problem.costs is not None
     return Complexity(
         T=_time(0.5 * (lower + upper)),
         lower=_time(upper),
         upper=_time(lower),
         furthest=furthest,
         ties=ties,
-        weights=chosen.weights,
+        weights=per_measurement(task, chosen.weights),
         binding=tuple(np.flatnonzero(chosen.multipliers > BINDS).tolist()),
         greedy=greedy,
-        greedy_weights=designs[greedy].weights,
+        greedy_weights=per_measurement(task, designs[greedy].weights),
         T_greedy=_time(designs[greedy].lower),
         T_bai=_time(design(greedy, gap, 1.0, 0.0).lower),
         noise=deviation if problem.sigma is None else problem.sigma,
         seconds=time.perf_counter() - started,
+        in_cost=priced,
+        cost_weights=chosen.weights if priced else None,
     )
 
 

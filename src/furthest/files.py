@@ -22,7 +22,9 @@ values are smooth on it, Σ w_ab (μ_a − μ_b)² ≤ radius:
 CSV has one row per option and one column per feature; a `name` column, a `role` column (arm,
 answer or both) and a `sigma` column, the noise of each arm, are optional. As in
 `Problem.from_table`, columns of texts are categories and there is an intercept, unless it says
-`# intercept = false`. Lines that start with # at its top are TOML: `# eps = 0.05`.
+`# intercept = false`. Lines that start with # at its top are TOML: `# eps = 0.05`. What an arm
+costs stands there, `# costs = [1, 4]`, or in the column that is named there, `# costs = "price"`;
+without such a line a column of prices is a feature like any other.
 """
 
 import csv
@@ -61,8 +63,12 @@ FIELDS = (
     "graph",
     "roughness",
     "radius",
+    "costs",
 )
-SETTINGS = ("eps", "notion", "sigma", "bounds", "noise", "initial", "roughness", "radius", "mu")
+SETTINGS = (
+    *("eps", "notion", "sigma", "bounds", "noise", "initial", "roughness", "radius", "costs"),
+    "mu",
+)
 OWN_COLUMNS = ("name", "role")
 # Own columns of numbers, one for each arm, and the entry that they are.
 ARM_COLUMNS = {"sigma": "sigma"}
@@ -148,6 +154,8 @@ def write_problem(problem: Problem, path: str | Path, mu: Any = None) -> None:
         data["answers"] = problem.answers
     if problem.answers is not problem.arms or problem.answer_names != problem.arm_names:
         data["answer_names"] = problem.answer_names
+    if problem.costs is not None:
+        data["costs"] = problem.costs
     if problem.roughness is not None:
         data |= {"roughness": problem.roughness, "radius": problem.radius}
     if mu is not None:
@@ -218,9 +226,11 @@ def _read_csv(path: Path) -> Data:
     intercept = data.pop("intercept", True)
     if not isinstance(intercept, bool):
         raise FileError(f"intercept must be true or false, not {intercept!r}")
+    priced = _price_column(data, header)
+    kept = [key for key in header if key not in RESERVED and key != priced]
     try:
         vectors, features = coded(
-            {key: [_cell(row[key]) for row in rows] for key in header if key not in RESERVED},
+            {key: [_cell(row[key]) for row in rows] for key in kept},
             [f"row {i}" for i in range(1, len(rows) + 1)],
             arms,
             intercept=intercept,
@@ -234,9 +244,21 @@ def _read_csv(path: Path) -> Data:
             if entry in data:
                 raise FileError(f"{entry} is given at the top and as the column {column!r}")
             data[entry] = [_arm_number(rows[i], i + 1, column) for i in arms]
+    if priced is not None:
+        data["costs"] = [_arm_number(rows[i], i + 1, priced) for i in arms]
     if arms != answers:
         data |= {"answers": vectors[answers], "answer_names": [names[i] for i in answers]}
     return data
+
+
+def _price_column(data: Data, header: list[str]) -> str | None:
+    """The column of costs, if the top of the file names one."""
+    column = data.get("costs")
+    if not isinstance(column, str):
+        return None
+    if column in RESERVED:
+        raise FileError(f"the column {column!r} has a meaning of its own: it is no cost")
+    return pick(column, {each: each for each in header}, "column", FileError)
 
 
 def _read_rows(text: str) -> tuple[list[Data], list[str]]:

@@ -55,8 +55,12 @@ def stopping_times(
     *,
     title: str,
     limits: Mapping[str, float] | None = None,
+    what: str = "measurements",
 ) -> None:
-    """Box plots of stopping times (mean as a star), with limits as dashed lines."""
+    """Box plots of stopping times (mean as a star), with limits as dashed lines.
+
+    `what` is their unit: what they cost may be drawn instead.
+    """
     plt = pyplot()
     figure, axes = plt.subplots(figsize=(7.5, 1.4 + 0.62 * len(times)), layout="constrained")
     labels = [one_line(label) for label in times]
@@ -78,7 +82,7 @@ def stopping_times(
         box.set(facecolor=colour, alpha=0.75, hatch=hatch)
     axes.invert_yaxis()
     axes.set_xlim(left=0)
-    axes.set_xlabel("measurements until the answer (box: quartiles, whiskers: 5–95 %, star: mean)")
+    axes.set_xlabel(f"{what} until the answer (box: quartiles, whiskers: 5–95 %, star: mean)")
     axes.set_title(one_line(title), loc="left", fontsize=11)
     for style, (label, value) in zip(("--", ":"), (limits or {}).items(), strict=False):
         text = f"{label} = {value:.0f}"
@@ -122,7 +126,8 @@ def explain(
     ):
         _draw_verification(axis, case, plane, reach, colour, problem)
         name = one_line(problem.answer_names[case.answer])
-        title = f"verifying the {label} answer, {name}: T = {time:.4g}"
+        unit = " in cost" if price.in_cost else ""
+        title = f"verifying the {label} answer, {name}: T = {time:.4g}{unit}"
         axis.set_title(_fitting(title), loc="left", fontsize=11)
     _save(figure, path)
 

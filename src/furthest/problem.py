@@ -61,7 +61,7 @@ MOST_OPTIONS = 10_000
 MANY_ARMS = 4
 
 # What every arm may have of its own.
-PER_ARM = ("sigma",)
+PER_ARM = ("sigma", "costs")
 
 # Kinds of NumPy arrays that would become numbers nobody has written: complex ones, times, records.
 NO_NUMBERS = "cmMV"
@@ -109,6 +109,8 @@ class Problem:
         roughness: A positive semidefinite matrix P, one row per feature. It is known beforehand
             that μᵀPμ is at most …
         radius: … R. The stopping test `smooth` and the sampling rule `spectral-tas` make use of it.
+        costs: What one measurement of each arm costs, in any unit. They say where to measure and
+            what that costs; when a study stops, and what is proven then, does not depend on them.
 
     Features may have any units: columns are brought to one scale before it is judged in how many
     directions d the arms vary. `dropped` names the others; features that are collinear up to a
@@ -132,6 +134,7 @@ class Problem:
     feature_names: tuple[str, ...]
     roughness: NDArray[np.float64] | None
     radius: float | None
+    costs: tuple[float, ...] | None
 
     def __init__(
         self,
@@ -149,6 +152,7 @@ class Problem:
         feature_names: Sequence[str] | None = None,
         roughness: ArrayLike | None = None,
         radius: float | None = None,
+        costs: Sequence[float] | NDArray[np.float64] | None = None,
     ) -> None:
         arm_rows = _vectors(arms, "arms")
         answer_rows = arm_rows if answers is None else _vectors(answers, "answers")
@@ -180,6 +184,7 @@ class Problem:
             else _names(feature_names, dimension, "feature"),
             "roughness": _roughness(roughness, dimension),
             "radius": None if radius is None else _number(radius, "the radius", SmoothnessError),
+            "costs": None if costs is None else _costs(costs, len(arm_rows)),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -199,9 +204,10 @@ class Problem:
         else:
             features = f"d = {d}"
         known = "" if self.radius is None else f", μᵀPμ ≤ {self.radius:g}"
+        priced = "" if self.costs is None else f", {self.cost_words}"
         return (
             f"{display.count(len(self.arms), 'arm')}, {display.count(len(self.answers), 'answer')},"
-            f" {features}, {self.notion} ε = {self.eps:g}, {self.noise_words}{known}"
+            f" {features}, {self.notion} ε = {self.eps:g}, {self.noise_words}{known}{priced}"
         )
 
     @property
@@ -220,6 +226,20 @@ class Problem:
             return f"{min(self.sigma):g} … {max(self.sigma):g} by arm"
         return "unknown" if self.sigma is None else f"{self.sigma:g}"
 
+    @property
+    def cost_words(self) -> str:
+        """What a measurement costs, as a text: `costs 1 … 20 by arm`; empty if nobody said so."""
+        if self.costs is None:
+            return ""
+        low, high = min(self.costs), max(self.costs)
+        return f"costs {low:g}" if low == high else f"costs {low:g} … {high:g} by arm"
+
+    def spent(self, pulls: ArrayLike) -> NDArray[np.float64] | None:
+        """What so many measurements of each arm cost, along the last axis; None without costs."""
+        if self.costs is None:
+            return None
+        return np.asarray(np.asarray(pulls, float) @ np.array(self.costs))
+
     def __repr__(self) -> str:
         return f"Problem({self.in_words})"
 
@@ -234,7 +254,8 @@ class Problem:
     def options(cls, names: Sequence[str], **question: Any) -> "Problem":
         """Plain options that share nothing: one unknown value each.
 
-        `question` are eps, notion, sigma and bounds, as for `Problem`: one σ, or one per option.
+        `question` are eps, notion, sigma, bounds and costs, as for `Problem`: one σ, or one per
+        option.
         """
         if isinstance(names, str) or not isinstance(names, Sequence | np.ndarray):
             raise ShapeError(f"options must be a list of names, not {names!r}")
@@ -360,8 +381,8 @@ class Problem:
                 0 would have the value 0, whatever is measured, and a certificate that rests on that
                 is wrong where it is not so. It costs one dimension, and is left out where the
                 features add up to a constant anyway.
-            question: eps, notion, sigma, bounds and initial, as for `Problem`. σ may be the name
-                of a column, which then is no feature.
+            question: eps, notion, sigma, bounds, costs and initial, as for `Problem`. σ and costs
+                may be the name of a column, which then is no feature.
         """
         columns = [str(column) for column in getattr(table, "columns", table)]
         named = {key: question.get(key) for key in PER_ARM}
@@ -501,6 +522,7 @@ class Problem:
             ridge=np.zeros((arms.shape[1], arms.shape[1])),
             noise=int(self.noise_code),
             low=self.bounds[0] / self.unit if self.bounds else 0.0,
+            costs=np.array(self.costs or (), float),
         )
 
     def task_with(self, ridge: float) -> Task:
@@ -766,6 +788,18 @@ def _per_arm(values: Any, arms: int, what: str, error: type[ProblemError]) -> tu
     return tuple(
         _positive(value, f"{what} of arm {arm}", error) for arm, value in enumerate(values)
     )
+
+
+def _costs(costs: Any, arms: int) -> tuple[float, ...]:
+    """What each arm costs."""
+    if isinstance(costs, str) or np.ndim(np.asarray(costs, object)) != 1:
+        raise ProblemError(f"costs must be one number for each of the {arms} arms, not {costs!r}")
+    found = _per_arm(costs, arms, "the cost", ProblemError)
+    if max(found) > LARGEST_RATIO * min(found):
+        raise ProblemError(
+            f"one arm costs {max(found):g}, another {min(found):g}: beside that the latter is free"
+        )
+    return found
 
 
 def _noise(noise: Any, bounds: tuple[float, float] | None) -> NoiseWord | None:

@@ -42,6 +42,8 @@ class Summary:
     error_rate: float
     unstopped: int
     pulls: list[float]
+    cost: float | None = None  # mean of what a run costs, where the problem says so
+    cost_sem: float | None = None  # its standard error
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +68,11 @@ class Results:
     ridge: float = 0.0  # what V started with, times I; 0 for least squares
 
     @property
+    def costs(self) -> NDArray[np.float64] | None:
+        """What each run cost, in the shape of `stopping_times`; None where nobody said."""
+        return self.problem.spent(self.pulls)
+
+    @property
     def runs(self) -> int:
         """Finished runs; fewer than asked for after an interruption."""
         return len(self.numbers)
@@ -76,7 +83,7 @@ class Results:
             mean, error = display.figure(row.mean), display.figure(_two_digits(row.sem))
             unstopped = f", {row.unstopped:,} not stopped" if row.unstopped else ""
             lines.append(
-                f"δ = {row.delta:g}: {mean} ± {error} measurements, "
+                f"δ = {row.delta:g}: {mean} ± {error} measurements, {_cost_words(row)}"
                 f"{display.count(row.errors, 'error')}{unstopped}"
             )
         return "\n  ".join(lines) + ")"
@@ -92,6 +99,11 @@ class Results:
         ]
         cut = "interrupted: fewer runs than asked for" if self.interrupted else ""
         unstopped = self.unstopped_words
+        costs = "; ".join(
+            f"δ = {row.delta:g}: {words.rstrip(', ')}"
+            for row in self.summary()
+            if (words := _cost_words(row))
+        )
         return display.card(
             f"{display.count(self.runs, 'run')} of {self._rule}",
             display.line(self.problem.in_words),
@@ -99,6 +111,7 @@ class Results:
             display.line(cut, "warning"),
             display.line(unstopped or "", "warning"),
             display.table(head, rows),
+            display.line(costs),
         )
 
     @property
@@ -148,6 +161,11 @@ class Results:
         std = float(times.std(ddof=1)) if self.runs > 1 else 0.0
         if not self.runs:
             times = np.array([np.nan])
+        cost = cost_sem = None
+        if (spent := self.costs) is not None and self.runs:
+            own = self._at(spent, index)
+            cost = float(own.mean())
+            cost_sem = float(own.std(ddof=1)) / runs**0.5 if self.runs > 1 else 0.0
         return Summary(
             delta=delta,
             mean=float(times.mean()),
@@ -160,6 +178,8 @@ class Results:
             error_rate=wrong / runs,
             unstopped=int((~stopped).sum()),
             pulls=(self._at(self.pulls, index).sum(axis=0) / runs).tolist(),
+            cost=cost,
+            cost_sem=cost_sem,
         )
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -175,6 +195,8 @@ class Results:
                 "correct": self._at(self.correct, index),
             }
             pulls = self._at(self.pulls, index)
+            if (spent := self.costs) is not None:
+                row["cost"] = self._at(spent, index)
             row |= {f"pulls_{arm}": pulls[:, arm] for arm in range(pulls.shape[1])}
             rows.append(row)
         return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
@@ -214,6 +236,13 @@ def _starved(problem: Problem, pulls: NDArray[np.int64]) -> str:
     names = ", ".join(repr(problem.arm_names[arm]) for arm in never[:NAMED])
     more = f" and {len(never) - NAMED:,} more" if len(never) > NAMED else ""
     return f"measured only in the initial design: {names}{more}"
+
+
+def _cost_words(row: Summary) -> str:
+    """`cost 1,234 ± 56, `, or nothing where nobody said what a measurement costs."""
+    if row.cost is None or row.cost_sem is None:
+        return ""
+    return f"cost {display.figure(row.cost)} ± {display.figure(_two_digits(row.cost_sem))}, "
 
 
 def _two_digits(error: float) -> float:

@@ -35,6 +35,27 @@ class Task(NamedTuple):
     ridge: NDArray[np.float64]  # (d, d) what V starts with; 0 for least squares
     noise: int = Noise.SUB_GAUSSIAN  # if any other, rewards have a unit of their own, not σ
     low: float = 0.0  # lower bound of the rewards, where the noise is bounded: they span 2 units
+    costs: NDArray[np.float64] = np.zeros(0)  # (K,) of a measurement of each arm; empty if unsaid
+
+
+def per_cost(task: Task) -> Task:
+    """The arms as one unit of money buys them; as they are where nobody said what they cost."""
+    if not len(task.costs):
+        return task
+    arms = np.ascontiguousarray(task.arms / np.sqrt(task.costs)[:, None])
+    return task._replace(
+        arms=arms,
+        arm_columns=np.ascontiguousarray(arms.T),
+        outer=np.ascontiguousarray(task.outer / task.costs[:, None]),
+    )
+
+
+def per_measurement(task: Task, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """From shares of the money to shares of the measurements (docs/theory/arms.md)."""
+    if not len(task.costs):
+        return shares
+    bought = shares / task.costs
+    return np.asarray(bought / bought.sum())
 
 
 class Smoothness(NamedTuple):

@@ -18,7 +18,7 @@ KEYS = {
         *("name", "state", "answer", "answer_name", "statistic", "threshold", "measurements"),
         *("waiting", "surplus", "pending", "failed", "pulls", "guarantee", "promise", "standing"),
         *("verdicts", "warnings", "certificate", "chained_from", "trials", "foresight"),
-        *("budget", "conclusion"),
+        *("budget", "conclusion", "cost"),
     },
     "listed": {
         *("name", "state", "answer", "answer_name", "eps", "notion", "delta", "arms"),
@@ -50,7 +50,7 @@ KEYS = {
             "stopped_at",
             "log_events",
         ),
-        *("log_digest", "chained_from", "version"),
+        *("log_digest", "chained_from", "cost", "version"),
     },
 }
 

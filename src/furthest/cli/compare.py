@@ -132,11 +132,18 @@ def _draw(
 
     problem = instance.problem
     stopping_times(
-        {name: results.stopping_times.tolist() for name, results in outcomes.items()},
+        {name: _drawn(results) for name, results in outcomes.items()},
         path,
         title=f"{instance.name}: ε = {problem.eps:g} {problem.notion}, δ = {delta:g}",
         limits=_limits(price, delta),
+        what="cost" if price.in_cost else "measurements",
     )
+
+
+def _drawn(results: "Results") -> list[float]:
+    """In the unit of the limit."""
+    costs = results.costs
+    return list((results.stopping_times if costs is None else costs).tolist())
 
 
 def _show(
@@ -153,7 +160,8 @@ def _show(
     o.print_noise(console, instance.problem, noise)
     limits = _limits(price, delta)
     console.print(", ".join(f"{label} = {value:.0f}" for label, value in limits.items()))
-    heads = ("mean ± s.e.", "× limit", "5 % … 95 %", "errors")
+    priced = instance.problem.costs is not None
+    heads = ("mean ± s.e.", "× limit", "5 % … 95 %", "errors", *(("cost ± s.e.",) * priced))
     table = o.table("rule", *heads, right=True)
     floor = limits["T_ε ln(1/δ)"]
     for name, results in outcomes.items():
@@ -161,9 +169,10 @@ def _show(
         table.add_row(
             name,
             f"{row.mean:.0f} ± {row.sem:.1f}",
-            f"{row.mean / floor:.2f}" if floor > 0 else "–",
+            f"{(row.mean if row.cost is None else row.cost) / floor:.2f}" if floor > 0 else "–",
             f"{row.q05:.0f} … {row.q95:.0f}",
             str(row.errors) + (f", {row.unstopped} open" if row.unstopped else ""),
+            *o.cost_cell(row),
         )
     console.print(table)
     arms = instance.problem.arm_names

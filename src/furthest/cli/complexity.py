@@ -77,12 +77,17 @@ def _show(
     table.add_row("greedy (T_g)", names[result.greedy], f"{result.T_greedy:.6g}", "")
     table.add_row("best, ε = 0 (T_0)", names[result.greedy], f"{result.T_bai:.6g}", "")
     console.print(table)
+    if result.in_cost:
+        console.print("T is in the unit of the costs; as δ → 0, E[cost] ≥ T_ε ln(1/δ).")
     limits = o.table("δ", *(f"{delta:g}" for delta in deltas))
     limits.add_row("T_ε ln(1/δ)", *(f"{result.measurements(delta):.1f}" for delta in deltas))
     console.print(limits)
     most = sorted(range(len(result.weights)), key=lambda arm: -result.weights[arm])[:8]
     shares = (f"{o.plain(problem.arm_names[a])} {result.weights[a]:.4f}" for a in most)
     console.print("Optimal proportions: " + ", ".join(shares))
+    if result.cost_weights is not None:
+        money = (f"{o.plain(problem.arm_names[a])} {result.cost_weights[a]:.4f}" for a in most)
+        console.print("Of the money: " + ", ".join(money))
     console.print("Most confusing: " + ", ".join(names[x] for x in result.binding))
     if len(result.ties) > 1:
         console.print("Tied: " + ", ".join(names[z] for z in result.ties))

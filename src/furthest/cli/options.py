@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from furthest.problem import Problem
+    from furthest.results import Summary
     from furthest.strategy import Strategy
 
 
@@ -199,7 +200,18 @@ def print_problem(console: "Console", instance: Any) -> None:
     console.print(
         f"[bold]{plain(instance.name)}[/bold]  {problem.notion} ε = {problem.eps:g}, "
         f"{problem.noise_words}, {len(problem.arms)} arms, {len(problem.answers)} answers"
+        f"{priced(problem)}"
     )
+
+
+def priced(problem: "Problem") -> str:
+    """`, costs 1 … 20 by arm`, where the problem has costs."""
+    return f", {problem.cost_words}" if problem.cost_words else ""
+
+
+def cost_cell(row: "Summary") -> list[str]:
+    """What runs cost on average, as a cell of a table; none where nobody said so."""
+    return [] if row.cost is None else [f"{row.cost:.0f} ± {row.cost_sem or 0.0:.1f}"]
 
 
 def check_plot(path: Path | None) -> None:

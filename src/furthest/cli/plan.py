@@ -198,6 +198,19 @@ def _size(eps: float) -> str:
     return "none" if math.isinf(eps) else f"{eps:.3g}"
 
 
+def _cost_head(priced: bool) -> list[str]:
+    return ["cost ± s.e."] if priced else []
+
+
+def _middle_costs(results: "Results") -> list[float]:
+    """The median of what runs cost at each δ; 0 where nobody said what a measurement costs."""
+    import numpy as np
+
+    if results.costs is None or not results.runs:
+        return [0.0] * len(results.summary())
+    return [float(each) for each in np.median(np.atleast_2d(results.costs), axis=1)]
+
+
 def _show(
     instance: "Instance",
     price: float,
@@ -213,15 +226,20 @@ def _show(
     strategy = results.strategy
     promise = strategy.guarantee_for(instance.problem)
     console.print(f"{strategy.name}, {o.stopping_name(strategy)}: {promise.words}")
-    table = o.table("δ", "expect", "median", "5 % … 95 %", "limit T_ε ln(1/δ)", "× limit")
-    for row in results.summary():
+    priced = instance.problem.costs is not None
+    limit = "limit T_ε ln(1/δ)" + (" of the cost" if priced else "")
+    table = o.table("δ", "expect", "median", "5 % … 95 %", *_cost_head(priced), limit, "× limit")
+    for row, paid in zip(results.summary(), _middle_costs(results), strict=True):
         floor = price * math.log(1 / row.delta)
         typical = row.mean if spread is None else row.median
+        if row.cost is not None:
+            typical = row.cost if spread is None else paid
         table.add_row(
             f"{row.delta:g}",
             f"{row.mean:.0f} ± {row.sem:.1f}",
             f"{row.median:.0f}",
             f"{row.q05:.0f} … {row.q95:.0f}",
+            *o.cost_cell(row),
             f"{floor:.0f}",
             f"{typical / floor:.2f}" if floor > 0 else "–",
         )

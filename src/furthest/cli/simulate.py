@@ -87,7 +87,7 @@ def _show(instance: "Instance", results: "Results", noise: float | None) -> None
         f"{strategy.guarantee_for(problem).words}"
     )
     heads = ("mean ± s.e.", "median", "5 % … 95 %", "errors", "unstopped")
-    table = o.table("δ", *heads, right=True)
+    table = o.table("δ", *heads, *(("cost ± s.e.",) if problem.costs else ()), right=True)
     for row in results.summary():
         table.add_row(
             f"{row.delta:g}",
@@ -96,6 +96,7 @@ def _show(instance: "Instance", results: "Results", noise: float | None) -> None
             f"{row.q05:.0f} … {row.q95:.0f}",
             f"{row.errors} ({row.error_rate:.2%})",
             str(row.unstopped),
+            *o.cost_cell(row),
         )
     console.print(table)
     console.print(_pulls(problem.arm_names, results))

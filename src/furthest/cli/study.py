@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from furthest.cli import options as o
-from furthest.display import count, one_line, without_password
+from furthest.display import count, figure, one_line, without_password
 from furthest.errors import InputError
 
 if TYPE_CHECKING:
@@ -568,7 +568,7 @@ def _show(study: "Study", status: "Status", future: "Foresight | None", asked: b
     console.print(
         f"[bold]{o.plain(study.name)}[/bold]  {problem.notion} ε = {problem.eps:g}, "
         f"δ = {study.delta:g}, {problem.noise_words}, {len(problem.arms)} arms, "
-        f"{len(problem.answers)} answers",
+        f"{len(problem.answers)} answers{o.priced(problem)}",
         highlight=False,
     )
     if status.standing is not None:
@@ -641,10 +641,12 @@ def _answers(status: "Status") -> "Table":
 def _arms(study: "Study", status: "Status") -> "Table":
     from rich.table import Table
 
-    table = Table("arm", "measurements")
+    costs = study.problem.costs
+    table = Table("arm", "measurements", *(["cost"] if costs else []))
     order = sorted(range(len(status.pulls)), key=lambda arm: -status.pulls[arm])
     for arm in order[:20]:
-        table.add_row(o.plain(study.problem.arm_names[arm]), str(status.pulls[arm]))
+        paid = [figure(status.pulls[arm] * costs[arm])] if costs else []
+        table.add_row(o.plain(study.problem.arm_names[arm]), str(status.pulls[arm]), *paid)
     if len(order) > 20:
         table.add_row(f"and {len(order) - 20} more", str(sum(status.pulls[a] for a in order[20:])))
     return table

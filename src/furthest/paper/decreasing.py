@@ -45,6 +45,7 @@ def choose(rule: Decreasing, task: Task, evidence: Evidence, stopping: Stopping)
         task.ridge,
         task.noise,
         task.low,
+        task.costs,
     )
     return lebai.choose(rule.game, question, evidence, stopping)
 

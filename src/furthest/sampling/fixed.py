@@ -13,7 +13,7 @@ from furthest.kernels.oracle import furthest_design, oracle_for
 from furthest.kernels.tracking import most_behind
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
-from furthest.task import Task
+from furthest.task import Task, per_cost, per_measurement
 
 # Relative gap to which w_F is solved.
 OPTIMAL = 1e-6
@@ -47,9 +47,10 @@ def _optimal_weights(task: Task, truth: Vector | None) -> Vector:
     """w_F(μ)."""
     if truth is None:
         raise StrategyError("fixed needs the option 'weights' where the true μ is not known")
-    oracle = oracle_for(task)
-    answer = furthest_design(oracle, task, task.answers @ truth, OPTIMAL)
-    weights: Vector = oracle.weights[answer].copy()
+    bought = per_cost(task)
+    oracle = oracle_for(bought)
+    answer = furthest_design(oracle, bought, task.answers @ truth, OPTIMAL)
+    weights: Vector = per_measurement(task, oracle.weights[answer].copy())
     return weights
 
 

@@ -6,6 +6,9 @@ to −(1/τ) ln Σ_x exp(−τ·ev_x) is a weighted sum of ⟨a, u_x⟩²/(1 + �
 the closest alternative; ‖a‖_{V⁻¹} is added to |⟨a, u_x⟩| out of optimism. No learner, no tracking,
 no δ.
 
+Where the arms have costs, the gains are divided by the root of them: the first-order conditions say
+the whole cost, which spends more on most of what was tried (docs/decisions/0023-costs.md).
+
 An arm about which much less is known than it should be after t rounds, ‖a‖²_{V⁻¹} > d/√t, is pulled
 first: so nothing is forgotten, and it hardly ever happens (docs/theory/softmin.md).
 """
@@ -31,6 +34,9 @@ USUAL, SHARPER = 0.5, 1.0
 # Weights below this do not count.
 NEGLIGIBLE = 1e-6
 
+# Of the costs by which gains are divided.
+COST_POWER = 0.5
+
 
 class Softmin(NamedTuple):
     """Sharpness, optimism and work arrays."""
@@ -43,10 +49,16 @@ class Softmin(NamedTuple):
     step: Vector  # (d,) u_x
     along: Vector  # (K,) ⟨a, u_x⟩
     gains: Vector  # (K,)
+    divisors: Vector  # (K,) what the gains are divided by: costs to some power
 
 
-def start(task: Task, *, tau: float | None = None, kappa: float = 1.0) -> Softmin:
-    """The state before the first round; τ is ½, and 1 for bounded rewards of plain options."""
+def start(
+    task: Task, *, tau: float | None = None, kappa: float = 1.0, power: float = COST_POWER
+) -> Softmin:
+    """The state before the first round.
+
+    τ is ½, and 1 for bounded rewards of plain options; `power` is that of the costs, if any.
+    """
     if tau is None:
         tau = SHARPER if task.noise in (Noise.BOUNDED, Noise.BERNOULLI) else USUAL
     if not (0 < tau < math.inf and 0 <= kappa < math.inf):
@@ -61,7 +73,17 @@ def start(task: Task, *, tau: float | None = None, kappa: float = 1.0) -> Softmi
         step=np.zeros(d),
         along=np.zeros(arms),
         gains=np.zeros(arms),
+        divisors=_divisors(task, power),
     )
+
+
+def _divisors(task: Task, power: float) -> Vector:
+    """What the gains are divided by: 1 without costs."""
+    if not 0 <= power < math.inf:
+        raise StrategyError(f"softmin needs a power ≥ 0 of the costs, not {power!r}")
+    if not len(task.costs):
+        return np.ones(len(task.arms))
+    return np.asarray((task.costs / task.costs.min()) ** power)
 
 
 @kernel
@@ -75,6 +97,8 @@ def choose(rule: Softmin, task: Task, evidence: Evidence, stopping: Stopping) ->
     _weigh(rule, task, evidence, z)
     _gain(rule, task, evidence, z)
     best, gains = 0, rule.gains
+    for a in range(gains.shape[0]):
+        gains[a] /= rule.divisors[a]
     for a in range(1, gains.shape[0]):
         more, equal = gains[a] - gains[best], TIE * gains[best]
         # Of equal ones the one that was pulled least.

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from furthest.display import at_least
 from furthest.errors import VerificationError
@@ -131,6 +132,7 @@ def status(
         chained_from=ledger.chained_from,
         budget=ledger.budget,
         conclusion=ending,
+        cost=proof.cost if proof else cost_of(settings.problem, pulls),
     )
 
 
@@ -172,6 +174,17 @@ def certificate(name: str, ledger: Ledger, fold: Fold, log: Sequence[Event]) -> 
         log_events=len(events),
         log_digest=digest(events),
         chained_from=_chained_from(ledger, len(events)),
+        cost=cost_of(problem, fold.state.evidence.counts),
+    )
+
+
+def cost_of(problem: Problem, pulls: ArrayLike) -> float | None:
+    """What so many measurements of each arm have cost; None where nobody said what they do."""
+    if problem.costs is None:
+        return None
+    # Correctly rounded, so that the order of the arms and the processor do not matter.
+    return math.fsum(
+        math.prod(each) for each in zip(np.asarray(pulls).tolist(), problem.costs, strict=True)
     )
 
 
@@ -229,6 +242,7 @@ def conclusion(name: str, log: Sequence[Event], spent: Event | None = None) -> C
         log_events=len(log),
         log_digest=digest(log),
         chained_from=ledger.chained_from,
+        cost=cost_of(problem, pulls),
     )
 
 

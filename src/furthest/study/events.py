@@ -71,7 +71,7 @@ ORDERS = (AS_ASKED, AS_TOLD)
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 # What else of a problem can never be changed.
-FIXED = ("arms", "answers", "arm_names", "answer_names", "bounds", "noise", "initial")
+FIXED = ("arms", "answers", "arm_names", "answer_names", "bounds", "noise", "initial", "costs")
 
 # Of a budget; more have no exact mean in double precision.
 MOST_MEASUREMENTS = 2**50
@@ -367,6 +367,7 @@ def problem_data(problem: Problem) -> dict[str, Any]:
         "initial": list(problem.initial),
         **({} if problem.plain_features else {"feature_names": list(problem.feature_names)}),
         **_bound(problem),
+        **({} if problem.costs is None else {"costs": list(problem.costs)}),
     }
 
 

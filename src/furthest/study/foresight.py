@@ -204,7 +204,9 @@ def _limit(settings: Settings, fold: Fold, deviation: float) -> float | None:
     estimate = problem.unwhiten(fold.state.evidence.estimate)
     noise = deviation if fold.task.noise == Noise.GAUSSIAN else None
     try:
-        found = complexity(problem, estimate, 1e-4, noise=noise).measurements(settings.delta)
+        # Of measurements, which is what futures are counted in: costs would change the unit.
+        blind = problem if problem.costs is None else replace(problem, costs=None)
+        found = complexity(blind, estimate, 1e-4, noise=noise).measurements(settings.delta)
     except ParameterError:
         return None
     return found if math.isfinite(found) else None

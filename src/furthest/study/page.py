@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from furthest import __version__
-from furthest.display import at_least
+from furthest.display import at_least, figure
 from furthest.study.records import NOT_PROVEN, PROVEN_IF, Status, sentence, verdict_words
 from furthest.study.study import Study
 
@@ -178,14 +178,19 @@ def _conditions(status: Status) -> str:
 
 
 def _arms(study: Study, status: Status) -> str:
-    pulls = status.pulls
+    pulls, costs = status.pulls, study.problem.costs
     most = max(pulls, default=0) or 1
+    paid = [
+        f'<td class="number">{figure(n * c)}</td>' for n, c in zip(pulls, costs or (), strict=False)
+    ]
     rows = [
         f'<tr><td>{escape(study.problem.arm_names[arm])}</td><td class="number">{pulls[arm]}</td>'
+        f"{paid[arm] if costs else ''}"
         f'<td class="bar"><i style="width:{100 * pulls[arm] / most:.1f}%"></i></td></tr>'
         for arm in sorted(range(len(pulls)), key=lambda arm: -pulls[arm])[:ROWS]
     ]
-    head = '<th>arm</th><th class="number">measurements</th><th></th>'
+    head = '<th>arm</th><th class="number">measurements</th>'
+    head += ('<th class="number">cost</th>' if costs else "") + "<th></th>"
     return _table("Where it was measured", head, rows, len(pulls))
 
 
@@ -199,7 +204,8 @@ def _facts(study: Study, status: Status) -> str:
     strategy = settings.strategy
     facts: dict[str, Any] = {
         "question": f"{problem.notion} ε = {problem.eps:g}, δ = {study.delta:g}, "
-        f"{problem.noise_words}, {len(problem.arms)} arms, {len(problem.answers)} answers",
+        f"{problem.noise_words}, {len(problem.arms)} arms, {len(problem.answers)} answers"
+        + (f", {problem.cost_words}" if problem.costs else ""),
         "measurements": status.counts,
         "rule": f"{strategy.name} sampling, {strategy.candidate} answer, stopping "
         f"{strategy.stopping}: {strategy.guarantee_for(problem).words}",

@@ -172,6 +172,7 @@ class Certificate:
         log_digest: … with this SHA-256.
         chained_from: From this event on each carries a digest of all before it, so that a change
             shows; None in the log of an older furthest that was not sealed yet.
+        cost: What the results that count have cost; None where nobody said what they do.
         version: The furthest that made it.
     """
 
@@ -201,6 +202,7 @@ class Certificate:
     log_events: int
     log_digest: str
     chained_from: int | None
+    cost: float | None = None
     version: str = __version__
 
     def to_dict(self) -> dict[str, Any]:
@@ -210,7 +212,8 @@ class Certificate:
     def __repr__(self) -> str:
         return (
             f"Certificate({self.study!r}, answer {self.answer_name!r}, {self.standing}, "
-            f"{display.count(self.measurements, 'measurement')}, δ = {self.delta:g})\n"
+            f"{display.count(self.measurements, 'measurement')}{_paid(self.cost)}, "
+            f"δ = {self.delta:g})\n"
             f"  guarantee: {self.guarantee}"
         )
 
@@ -219,9 +222,9 @@ class Certificate:
             f"{self.study}: {self.answer_name}",
             display.line(sentence(self.guarantee), TONES[self.standing]),
             display.line(
-                f"{display.count(self.measurements, 'measurement')}, {self.added:,} of them added, "
-                f"{self.failed:,} failed; statistic {self.statistic:.3f}, threshold "
-                f"{self.threshold:.3f}",
+                f"{display.count(self.measurements, 'measurement')}{_paid(self.cost)}, "
+                f"{self.added:,} of them added, {self.failed:,} failed; statistic "
+                f"{self.statistic:.3f}, threshold {self.threshold:.3f}",
                 "soft",
             ),
             _warnings(self.warnings),
@@ -269,6 +272,7 @@ class Conclusion:
         log_events: The conclusion rests on so many events …
         log_digest: … with this SHA-256.
         chained_from: From this event on each carries a digest of all before it.
+        cost: What the results have cost; None where nobody said what they do.
         version: The furthest that made it.
     """
 
@@ -299,6 +303,7 @@ class Conclusion:
     log_events: int
     log_digest: str
     chained_from: int | None
+    cost: float | None = None
     version: str = __version__
 
     def to_dict(self) -> dict[str, Any]:
@@ -359,6 +364,7 @@ class Status:
             change shows; None in the log of an older furthest that was not sealed yet.
         budget: How many measurements may be made; None if there is no limit.
         conclusion: What is proven if that is spent and there is no answer.
+        cost: What the measurements have cost; None where nobody said what they do.
     """
 
     name: str
@@ -382,6 +388,7 @@ class Status:
     chained_from: int | None
     budget: int | None = None
     conclusion: Conclusion | None = None
+    cost: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""
@@ -433,6 +440,7 @@ class Status:
         """How many results there are, and what became of the others."""
         of = "" if self.budget is None else f" of a budget of {self.budget:,}"
         counts = [f"{self.measurements:,} measured{of}"]
+        counts[0] += _paid(self.cost)
         counts += [f"{self.waiting:,} of them waiting"] if self.waiting else []
         counts += [f"{self.surplus:,} after the end"] if self.surplus else []
         return ", ".join([*counts, f"{self.pending:,} pending", f"{self.failed:,} failed"])
@@ -473,6 +481,11 @@ class Foresight:
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""
         return _plain(self)
+
+
+def _paid(cost: float | None) -> str:
+    """`, cost 1,234`, or nothing where nobody said what a measurement costs."""
+    return "" if cost is None else f", cost {display.figure(cost)}"
 
 
 def _plain(record: Any) -> dict[str, Any]:

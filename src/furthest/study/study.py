@@ -981,6 +981,7 @@ def _plain_options(problem: Problem) -> Problem:
         problem.eps,
         problem.notion,
         **(noise or {"sigma": problem.sigma}),
+        costs=problem.costs,
         arm_names=problem.arm_names,
         answer_names=problem.answer_names,
     )
