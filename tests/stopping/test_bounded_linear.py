@@ -432,6 +432,10 @@ def test_a_study_of_counts(tmp_path: Any) -> None:
     certificate = study.certificate()
     assert certificate.answer == 3
     assert certificate.proven
+    assert "is linear in the features" in certificate.guarantee
+    needs = {each.name: each.needs for each in certificate.conditions}
+    assert "did not depend on what they were" in needs["means"]
+    assert "linear" in needs["linear"]
     assert verify("days", study.events()).certificate == certificate
 
 

@@ -78,7 +78,7 @@ def _show(
     table.add_row("best, ε = 0 (T_0)", names[result.greedy], f"{result.T_bai:.6g}", "")
     console.print(table)
     if result.in_cost:
-        console.print("T is in the unit of the costs; as δ → 0, E[cost] ≥ T_ε ln(1/δ).")
+        console.print("T is in the unit of the costs: nobody pays less than T_ε ln(1/δ) as δ → 0.")
     limits = o.table("δ", *(f"{delta:g}" for delta in deltas))
     limits.add_row("T_ε ln(1/δ)", *(f"{result.measurements(delta):.1f}" for delta in deltas))
     console.print(limits)

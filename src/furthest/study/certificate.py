@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from furthest.codes import Noise
 from furthest.display import at_least
 from furthest.errors import VerificationError
 from furthest.problem import Problem
@@ -322,10 +323,13 @@ def promised(settings: Settings, claim: str, rests_on: Sequence[Condition] = ())
         return f"not proven: {'; '.join(against)}"
     if promise.noise == "bounded":
         low, high = problem.bounds or (0.0, 1.0)
+        means = "depends on the arm alone"
+        if settings.strategy.noise_for(problem) == Noise.BOUNDED_LINEAR:
+            means = "never changes and is linear in the features"
         return (
             f"{_provided(rests_on)}with probability at least {100 * (1 - settings.delta):.10g} %, "
             f"{claim}, whatever the sampling, for rewards within [{low:g}, {high:g}] whose mean "
-            "depends on the arm alone"
+            f"{means}"
         )
     noise = (
         f"{promise.noise} noise of one constant, unknown σ"
