@@ -21,6 +21,7 @@ from furthest.errors import (
 from furthest.kernels.evidence import Clock
 from furthest.study import documents, sheets
 from furthest.study.certificate import verify
+from furthest.study.conditions import base_of, conditions
 from furthest.study.events import Event, Note, note_of
 from furthest.study.ledger import MOST_OUTCOMES, Ledger
 from furthest.study.runner import Runner
@@ -140,6 +141,8 @@ def test_ratings_may_have_their_deviation(sqlite_url):
     study.add("B", mean=3.0, n=50)
     told, guessed = study._fold.state.stopping.test.squares.tolist()
     assert told < guessed
+    (noise,) = (each for each in conditions(base_of(study._ledger)) if each.name == "noise")
+    assert (noise.standing, noise.needs) == ("assumed", "rewards are within [1, 5]")
 
 
 REFUSED = [

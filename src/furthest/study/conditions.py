@@ -136,6 +136,9 @@ def _noise(problem: Problem, found: dict[str, Finding], results: Columns) -> lis
         either = problem.noise == "bernoulli"
         inside = f"rewards are {'' if either else 'within '}"
         inside += f"{low:g} or {high:g}" if either else f"[{low:g}, {high:g}]"
+        if not either and (results.sizes > 1).any():
+            behind = "others were refused; of the results behind a mean only who measures can know"
+            return [Condition("noise", inside, ASSUMED, behind)]
         return [Condition("noise", inside, HOLDS, "others were refused")]
     if problem.sigma is not None:
         needs = f"the noise is sub-Gaussian with σ = {problem.sigma_words}"
