@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from furthest.codes import Noise
 from furthest.compiling import announced, words
 from furthest.engine import Run
 from furthest.errors import InputError
@@ -117,7 +116,7 @@ def _looks(
     problem: Problem, strategy: Strategy, runs: Iterator[Run]
 ) -> Iterator[tuple[float, bool]]:
     """At each look: the ε that is proven, and whether that is the one that was asked for."""
-    test = strategy.test_for(Noise(problem.task.noise))
+    test = strategy.test_for(strategy.noise_for(problem))
     for run in runs:
         if run.stopping.progress[Progress.NEXT] < 0:
             yield problem.eps, True

@@ -71,8 +71,8 @@ def told(
     arms: Counts, rewards: Vector, sizes: Counts | None = None, within: Vector | None = None
 ) -> Source:
     """These arms and rewards, whatever was decided on; each the sum of several, with `sizes`."""
-    if sizes is None or within is None:
-        sizes, within = np.ones(len(arms), np.int64), np.zeros(len(arms))
+    sizes = np.ones(len(arms), np.int64) if sizes is None else sizes
+    within = np.zeros(len(arms)) if within is None else within
     return Source(np.zeros(0), 1.0, arms, rewards, sizes, within)
 
 

@@ -50,7 +50,7 @@ class Simulation(NamedTuple):
     seed: int
     max_rounds: int
     smoothness: Smoothness | None = None  # what is known of the true parameter beforehand
-    either: bool = False  # whether every reward is one of the bounds, though the test goes by σ
+    either: bool = False  # whether every reward is one of the bounds, whatever the test knows
 
 
 class Runs(NamedTuple):
@@ -86,9 +86,8 @@ def simulate(
     `runs=400, first=100` are together the same as 500 runs at once.
 
     The noise has the standard deviation `noise`, of which no rule is told: by default σ, that of
-    each arm if they have their own, and 1 where it is unknown. Where the stopping test goes by the
-    bounds of the rewards, or they are `bernoulli`, each is one of the two bounds: no other rewards
-    of the same mean vary more.
+    each arm if they have their own, and 1 where it is unknown. Rewards within bounds are each one
+    of the two, whatever the strategy makes of it: no others of the same mean vary more.
 
     With a `ridge` estimate, sampling and statistic have V = ridge·I + Σ N_a a aᵀ, in the problem's
     coordinates and with rewards in units of σ: published experiments were run so. Proofs are for
@@ -118,7 +117,7 @@ def simulate(
         raise InputError(f"the ridge must be at least 0, not {ridge}")
     near_best = problem.near_best(mu)
     order = np.argsort([-level for level in levels], kind="stable")
-    task = problem.task_with(ridge) if ridge else problem.task
+    task = strategy.seen(problem.task_with(ridge) if ridge else problem.task)
     truth = problem.whiten(mu)
     _check_means(problem, problem.arms @ problem.parameter(mu))
     job = Simulation(
@@ -131,7 +130,7 @@ def simulate(
         seed=seed,
         max_rounds=max_rounds,
         smoothness=problem.smoothness,
-        either=problem.noise == "bernoulli",
+        either=_is_either(problem),
     )
     what = words(strategy)
     # A rule in plain Python calls kernels that are compiled as it goes along.
@@ -184,9 +183,9 @@ def follow(
     """
     deviation = _noise(problem, noise)
     _check_means(problem, problem.arms @ problem.parameter(mu))
-    task, truth = problem.task, problem.whiten(mu)
+    task, truth = strategy.seen(problem.task), problem.whiten(mu)
     ready = prepare(strategy, task, (delta,), truth, problem.smoothness)
-    source = simulated(task.arms @ truth, deviation / problem.unit)
+    source = simulated(task.arms @ truth, deviation / problem.unit, either=_is_either(problem))
     streams = _streams.of_run(seed, number)
     run = ready.start()
     for budget in budgets:

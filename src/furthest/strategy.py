@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from furthest.problem import Problem
     from furthest.sampling.rule import Rule
     from furthest.stopping.test import Guarantee, StoppingTest
-    from furthest.task import Smoothness
+    from furthest.task import Smoothness, Task
 
 # How a `start` names what is known of μ beforehand, if it wants to be told.
 SMOOTHNESS = "smoothness"
@@ -100,7 +100,10 @@ class Strategy:
             raise StrategyError(
                 f"the stopping rule {test.name} needs the {' or '.join(test.notions)} notion"
             )
-        self.test_for(problem.noise_code)
+        version = self.test_for(self.noise_for(problem))
+        known = _options(version.check or version.start)
+        if self.stopping_options and not known:
+            raise StrategyError(f"the stopping rule {version.name} has no options")
         self.check_bound(known=problem.radius is not None)
 
     def check_bound(self, *, known: bool) -> None:
@@ -154,22 +157,34 @@ class Strategy:
 
     def test_for(self, noise: Noise) -> "StoppingTest":
         """The version of the stopping test for this kind of noise."""
+        version = self._version(noise)
+        if version is None:
+            which = f"{self.test.name} with {self.threshold}" if self.threshold else self.test.name
+            raise StrategyError(
+                f"{which} has no version for unknown σ; ranked, top-wrong and mixture have"
+            )
+        return version
+
+    def _version(self, noise: Noise) -> "StoppingTest | None":
         test = self.test
-        if noise == Noise.SUB_GAUSSIAN:
-            return test
-        version = {
+        return {
+            Noise.SUB_GAUSSIAN: test,
             Noise.GAUSSIAN: test.unknown_sigma,
             Noise.BOUNDED_LINEAR: test.bounded_linear,
         }.get(noise, test.bounded)
-        if version is None:
-            which = f"{test.name} with {self.threshold}" if self.threshold else test.name
-            raise StrategyError(
-                f"{which} has no version for unknown σ; ranked, top-wrong and mixture have"
-                if noise == Noise.GAUSSIAN
-                else f"{which} has no version for bounded rewards, ranked has; to go by σ = half "
-                "the width of the bounds, give the problem noise='sub-Gaussian'"
-            )
-        return version
+
+    def noise_for(self, problem: "Problem") -> Noise:
+        """What the stopping test takes the noise for: `seen` knows more."""
+        return Noise(self.seen(problem.task).noise)
+
+    def seen(self, task: "Task") -> "Task":
+        """The question as the stopping test sees it.
+
+        To a test that has no version for bounded rewards, bounds are no more than a σ.
+        """
+        if task.noise >= Noise.BOUNDED and self._version(Noise(task.noise)) is None:
+            return task._replace(noise=int(Noise.SUB_GAUSSIAN))
+        return task
 
     @property
     def guarantee(self) -> "Guarantee":
@@ -178,7 +193,7 @@ class Strategy:
 
     def guarantee_for(self, problem: "Problem") -> "Guarantee":
         """What the stopping test guarantees for this problem."""
-        return self.test_for(problem.noise_code).guarantee
+        return self.test_for(self.noise_for(problem)).guarantee
 
     def test_options(self, known: "Smoothness | None") -> dict[str, Any]:
         """The options of the stopping test; what is known of μ is among them."""

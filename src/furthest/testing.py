@@ -83,7 +83,7 @@ def check_rule(
 
 def check_rounds(strategy: Strategy, instance: Instance) -> None:
     """Round by round, in Python: legal arms, counts, weights, tracking, no NaN."""
-    task = instance.problem.task
+    task = strategy.seen(instance.problem.task)
     truth = instance.problem.whiten(instance.truth)
     known = instance.problem.smoothness
     run = prepare(_interpreted(strategy), task, [1e-9], truth, known).start()

@@ -398,8 +398,7 @@ def test_who_gets_it() -> None:
     nothing = Problem([[1, 0], [0, 1], [1, 1], [0, 0]], eps=0.1, noise="bernoulli")
     assert nothing.noise_code == Noise.SUB_GAUSSIAN
     assert ft.Strategy().guarantee_for(factorial(2, 0.1)).noise == "bounded"
-    with pytest.raises(StrategyError, match="noise='sub-Gaussian'"):
-        ft.Strategy(stopping="top-wrong").check_question(factorial(2, 0.1))
+    assert ft.Strategy(stopping="top-wrong").noise_for(factorial(2, 0.1)) == Noise.SUB_GAUSSIAN
     with pytest.raises(StrategyError, match="share of δ"):
         start(factorial(2, 0.1).task, [DELTA], guard=0.0)
     with pytest.raises(StrategyError, match="within the bounds"):

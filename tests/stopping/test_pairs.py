@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import furthest as ft
 from furthest.codes import Noise
 from furthest.engine import Run, told
 from furthest.errors import StrategyError
-from furthest.kernels.pairs import Pairs, Price, accepts, interval, log_against
+from furthest.kernels.pairs import Pairs, Price, Tilt, accepts, interval, log_against
 from furthest.preparation import prepare
 from furthest.problem import Notion, Problem
 from furthest.stopping import ranked
@@ -95,6 +96,49 @@ def predicted_squares(pulled: Array, values: Array, arms: int) -> Array:
     return found
 
 
+def test_a_sum_of_several_counts_as_if_they_were_extreme() -> None:
+    """So what is not known of single rewards can only make the evidence smaller."""
+    rng, problem = default_rng(6), options(2, 0.1, bounds=(-1, 3))
+    ready = prepare(ft.Strategy("uniform"), problem.task, [DELTA])
+    for _ in range(20):
+        sizes = np.r_[1, 1, rng.integers(1, 9, 30)]
+        arms = np.r_[0, 1, rng.integers(2, size=30)]
+        a, b = rng.choice([0.2, 1.0, 9.0], 2).tolist()
+        groups = [rng.beta(a, b, size) for size in sizes.tolist()]
+        run, totals = ready.start(), np.array([group.sum() for group in groups])
+        source = told(arms, (-sizes + 4 * totals) / problem.unit, sizes)
+        ready.advance(problem.task, run, source, rng, rng, 10**6, False)
+        known, most = np.zeros(2), np.zeros(2)
+        for arm in range(2):
+            seen = [0.5]
+            for group in (groups[i] for i in np.flatnonzero(arms == arm)):
+                predicted, whole = np.mean(seen), math.floor(group.sum())
+                known[arm] += ((group - predicted) ** 2).sum()
+                extreme = np.zeros(len(group))
+                extreme[:whole] = 1.0
+                if whole < len(group):
+                    extreme[whole] = group.sum() - whole
+                most[arm] += ((extreme - predicted) ** 2).sum()
+                seen += group.tolist()
+        found = run.stopping.test.squares
+        assert (found >= known - 1e-9).all()
+        assert found.tolist() == pytest.approx(most.tolist())
+
+
+def test_answers_are_some_of_the_arms_in_any_order() -> None:
+    rng = default_rng(3)
+    problem = Problem(np.eye(4), np.eye(4)[[2, 0, 3]], 0.05, noise="bernoulli")
+    pulled, values = random_state(rng, 4, binary=True)
+    run = fed(problem, pulled, values)
+    own = [2, 0, 3]
+    counts, sums = np.bincount(pulled, minlength=4)[own], np.bincount(pulled, values, 4)[own]
+    oracle = PairsOracle(counts.astype(float), sums, 1.0, 0.05)
+    for z in range(3):
+        expected = min(oracle.evidence(z, x, DELTA) for x in range(3) if x != z)
+        found = score(run.stopping.test, problem.task, run.evidence, Nominee(z, 0.0, 0), None)
+        assert found.statistic == pytest.approx(expected - math.log(2 / 0.95), abs=0.02)
+
+
 def test_intervals() -> None:
     """From outside, to 9 digits."""
     for n, s in ((1, 0), (1, 1), (7, 3), (50, 0.5), (1000, 1), (1e6, 5e5), (1e6, 1e6), (1e9, 12)):
@@ -112,24 +156,23 @@ def test_every_tilt_is_a_supermartingale() -> None:
     """One more result multiplies each term by at most 1 on average, whatever is in [0, 1]."""
     rng = default_rng(2)
     state = start(options(3, 0.05, bounds=(0, 1)).task, [DELTA])
-    ups, losses = state.terms[1], state.terms[3]
+    sizes, losses = state.tilts[Tilt.SIZE], state.tilts[Tilt.LOSS]
     by_squares = losses > 0
-    assert 0 < by_squares.sum() < len(ups)
+    assert 0 < by_squares.sum() < len(sizes)
     for _ in range(200):
         values = rng.random(4) ** rng.choice([0.1, 1, 5])
         if rng.random() < 0.3:
             values = np.r_[0.0, 1.0]
         shares = rng.dirichlet(np.ones(len(values)) * 0.5)
         mean, predicted = float(shares @ values), rng.random()
-        tilts = np.where(rng.random(len(ups)) < 0.5, ups, -state.terms[4])
+        tilts = np.where(rng.random(len(sizes)) < 0.5, sizes, -sizes)
         usual = shares @ np.exp(np.outer(values, tilts)) / (1 + mean * np.expm1(tilts))
         assert (usual <= 1 + 1e-12).all()
         small = np.where(by_squares, tilts, 0.0)
-        lost = -np.log1p(-np.abs(small)) - np.abs(small)
-        exponents = np.outer(values - mean, small) - np.outer((values - predicted) ** 2, lost)
+        exponents = np.outer(values - mean, small) - np.outer((values - predicted) ** 2, losses)
         assert (shares @ np.exp(exponents) <= 1 + 1e-12).all()
-    weights = np.exp(state.terms[0])
-    cells = [weights[a:b].sum() for a, b in zip(state.firsts, state.firsts[1:], strict=False)]
+    weights = np.exp(state.log_weights)
+    cells = [weights[a:b].sum() for a, b in pairwise(state.first_terms.tolist())]
     assert max(cells) <= 1 + 1e-12
 
 
@@ -283,10 +326,15 @@ def test_who_gets_it() -> None:
     assert strategy.guarantee_for(plain).noise == "bounded"
     assert strategy.test_for(features.noise_code).name == "bounded-linear"
     assert strategy.guarantee_for(replace(features, noise="sub-Gaussian")).noise == "sub-Gaussian"
-    with pytest.raises(StrategyError, match="noise='sub-Gaussian'"):
-        ft.Strategy(stopping="top-wrong").check_question(plain)
-    with pytest.raises(StrategyError, match="share of δ"):
-        start(plain.task, [DELTA], intervals=1.0)
+    # To a test that has nothing for bounds they are a σ, and outcomes are the same.
+    other = ft.Strategy(stopping="top-wrong")
+    assert other.noise_for(plain) == Noise.SUB_GAUSSIAN
+    assert other.guarantee_for(plain).noise == "sub-Gaussian"
+    blind = ft.simulate(plain, [0.9, 0.1], other, runs=5)
+    told = ft.simulate(options(2, 0.1), [0.9, 0.1], other, runs=5)
+    np.testing.assert_array_equal(blind.stopping_times, told.stopping_times)
+    with pytest.raises(StrategyError, match="pairs has no options"):
+        ft.Strategy(stopping_options={"masses": "lean"}).check_question(plain)
     with pytest.raises(ft.ParameterError, match="outside the bounds"):
         ft.simulate(plain, [0.5, 1.2])
     with pytest.raises(ft.InputError, match="no other noise"):

@@ -21,6 +21,8 @@ STEPS, NEGLIGIBLE = 60, 1e-12
 FAR = -700.0
 # A minimum is known when what is certain below it is so near.
 CERTAIN = 1e-10
+# e to minus this is nothing beside 1: leaving it out makes the evidence smaller, if anything.
+NOTHING = 40.0
 
 
 class Price(IntEnum):
@@ -31,16 +33,22 @@ class Price(IntEnum):
     LEVEL = 2  # ln 1/δ, which is a part of both
 
 
-class Term(IntEnum):
-    """Rows of Pairs.terms."""
+class Tilt(IntEnum):
+    """Rows of Pairs.tilts."""
 
-    LOG_WEIGHT = 0
-    UP = 1  # tilt of z, θ > 0
-    UP_FACTOR = 2  # e^θ − 1; 0 in a term that goes by squares
-    UP_LOSS = 3  # what its squares cost; 0 in others
-    DOWN = 4  # tilt of x, φ > 0 for −φ
-    DOWN_FACTOR = 5  # e^−φ − 1; 0 in a term that goes by squares
-    DOWN_LOSS = 6
+    SIZE = 0  # θ > 0: up for z, and −θ, down, for x
+    UP_FACTOR = 1  # e^θ − 1; 0 in one that goes by squares
+    DOWN_FACTOR = 2  # e^−θ − 1; 0 in one that goes by squares
+    LOSS = 3  # what its squares cost; 0 in others
+
+
+class Part(IntEnum):
+    """Rows of Pairs.parts: what one tilt adds to an exponent, and to its slope in p_x."""
+
+    UP = 0
+    UP_SLOPE = 1
+    DOWN = 2
+    DOWN_SLOPE = 3
 
 
 class Pairs(NamedTuple):
@@ -52,12 +60,17 @@ class Pairs(NamedTuple):
     e: float
     least: float  # with a smaller p_x no z can be wrong
     edges: Vector  # (cells + 1,)
-    firsts: Counts  # (cells + 1,) where the terms of each cell begin
-    terms: Matrix  # (7, terms) see Term
+    tilts: Matrix  # (4, tilts) see Tilt
+    first_tilts: Counts  # (cells + 1,) where the tilts of each cell begin …
+    first_terms: Counts  # (cells + 1,) … and its terms
+    log_weights: Vector  # (terms,)
+    ups: Counts  # (terms,) which tilt z has in it …
+    downs: Counts  # (terms,) … and which x
     squares: Vector  # (K,) Σ (X − m)², m predicted; none where no term goes by them
     required: Matrix  # (3, levels) see Price
     obstacles: Counts  # (Z, 2) x and cell by which z failed last; −1 before
     failed_at: Vector  # (Z,) p_x at which it did
+    parts: Matrix  # (4, tilts) scratch; see Part
     exponents: Vector  # (terms,) scratch
 
 
@@ -147,35 +160,42 @@ def log_e_value(
     state: Pairs, cell: int, p: float, own: Sample, best: Sample
 ) -> tuple[float, float]:
     """ln E at p_x = p and p_z = c·p − e, and its slope in p."""
-    terms, exponents = state.terms, state.exponents
-    q = state.c * p - state.e
-    first, last = state.firsts[cell], state.firsts[cell + 1]
+    _add_up(state, cell, p, own, best)
+    parts, exponents, ups, downs = state.parts, state.exponents, state.ups, state.downs
+    first, last = state.first_terms[cell], state.first_terms[cell + 1]
     largest = -math.inf
     for j in range(first, last):
-        up, down = terms[Term.UP, j], terms[Term.DOWN, j]
-        exponent = terms[Term.LOG_WEIGHT, j] + up * own.s - down * best.s
-        if terms[Term.UP_LOSS, j] > 0.0:
-            exponent += down * best.n * p - up * own.n * q
-            exponent -= terms[Term.UP_LOSS, j] * own.squares
-            exponent -= terms[Term.DOWN_LOSS, j] * best.squares
-        else:
-            exponent -= own.n * math.log1p(q * terms[Term.UP_FACTOR, j])
-            exponent -= best.n * math.log1p(p * terms[Term.DOWN_FACTOR, j])
+        exponent = state.log_weights[j] + parts[Part.UP, ups[j]] + parts[Part.DOWN, downs[j]]
         exponents[j] = exponent
         largest = max(largest, exponent)
     total = slope = 0.0
     for j in range(first, last):
-        if exponents[j] < largest - 40.0:
+        if exponents[j] < largest - NOTHING:
             continue
         share = math.exp(exponents[j] - largest)
         total += share
-        if terms[Term.UP_LOSS, j] > 0.0:
-            change = terms[Term.DOWN, j] * best.n - terms[Term.UP, j] * own.n * state.c
-        else:
-            up, down = terms[Term.UP_FACTOR, j], terms[Term.DOWN_FACTOR, j]
-            change = -own.n * state.c * up / (1.0 + q * up) - best.n * down / (1.0 + p * down)
-        slope += share * change
+        slope += share * (parts[Part.UP_SLOPE, ups[j]] + parts[Part.DOWN_SLOPE, downs[j]])
     return largest + math.log(total), slope / total
+
+
+@kernel
+def _add_up(state: Pairs, cell: int, p: float, own: Sample, best: Sample) -> None:
+    """What each tilt of the cell adds where z, or x, has it: few tilts make many terms."""
+    tilts, parts = state.tilts, state.parts
+    q = state.c * p - state.e
+    for j in range(state.first_tilts[cell], state.first_tilts[cell + 1]):
+        size, up, down = tilts[Tilt.SIZE, j], tilts[Tilt.UP_FACTOR, j], tilts[Tilt.DOWN_FACTOR, j]
+        loss = tilts[Tilt.LOSS, j]
+        if loss > 0.0:
+            parts[Part.UP, j] = size * (own.s - own.n * q) - loss * own.squares
+            parts[Part.UP_SLOPE, j] = -size * own.n * state.c
+            parts[Part.DOWN, j] = size * (best.n * p - best.s) - loss * best.squares
+            parts[Part.DOWN_SLOPE, j] = size * best.n
+        else:
+            parts[Part.UP, j] = size * own.s - own.n * math.log1p(q * up)
+            parts[Part.UP_SLOPE, j] = -own.n * state.c * up / (1.0 + q * up)
+            parts[Part.DOWN, j] = -size * best.s - best.n * math.log1p(p * down)
+            parts[Part.DOWN_SLOPE, j] = -best.n * down / (1.0 + p * down)
 
 
 @kernel

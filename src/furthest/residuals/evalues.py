@@ -65,8 +65,8 @@ def summarise(
     deviations: Vector | None = None,
 ) -> Sample:
     """The sample in numbers; each value the mean of several, with `sizes`."""
-    if sizes is None or deviations is None:
-        sizes, deviations = np.ones(len(arms), np.int64), np.full(len(arms), np.nan)
+    sizes = np.ones(len(arms), np.int64) if sizes is None else sizes
+    deviations = np.full(len(arms), np.nan) if deviations is None else deviations
     seen, own = np.unique(arms, return_inverse=True)
     counts = np.bincount(own, sizes).astype(float)
     means = np.bincount(own, sizes * values) / counts

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from furthest.codes import Noise
 from furthest.errors import StrategyError
 from furthest.kernels.alternatives import SAME, contrast_norms, margin
 from furthest.kernels.answers import TIE, greedy_answer, instantaneous_furthest
@@ -28,6 +29,8 @@ from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
 from furthest.task import Task
 
+# τ; the sharper one where every pair has an e-process of its own (docs/decisions/0022).
+USUAL, SHARPER = 0.5, 1.0
 # Weights below this do not count.
 NEGLIGIBLE = 1e-6
 
@@ -50,9 +53,14 @@ class Softmin(NamedTuple):
 
 
 def start(
-    task: Task, *, tau: float = 0.5, kappa: float = 1.0, power: float = COST_POWER
+    task: Task, *, tau: float | None = None, kappa: float = 1.0, power: float = COST_POWER
 ) -> Softmin:
-    """The state before the first round; `power` is that of the costs, if there are any."""
+    """The state before the first round; τ is ½, and 1 for bounded rewards of plain options.
+
+    `power` is that of the costs, if there are any.
+    """
+    if tau is None:
+        tau = SHARPER if task.noise in (Noise.BOUNDED, Noise.BERNOULLI) else USUAL
     if not (0 < tau < math.inf and 0 <= kappa < math.inf):
         raise StrategyError(f"softmin needs tau > 0 and kappa ≥ 0, not {tau!r} and {kappa!r}")
     (arms, d), answers = task.arms.shape, len(task.answers)

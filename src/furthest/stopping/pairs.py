@@ -7,19 +7,19 @@ docs/theory/pairs.md.
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from furthest.codes import Noise
-from furthest.errors import StrategyError
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.jit import kernel
-from furthest.kernels.linalg import Matrix, Vector
 from furthest.kernels.pairs import (
     Pairs,
+    Part,
     Price,
-    Term,
     accepts,
     interval,
     observe_squares,
@@ -33,6 +33,7 @@ from furthest.task import Task
 
 # Edges of the cells of p_x, up to ½; mirrored above.
 EDGES = (0.0, 0.00125, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
+CELLS = (*EDGES, *(1.0 - edge for edge in reversed(EDGES)))
 # The share of δ that is spent on the intervals of the arms' means, π₀.
 INTERVALS = 0.05
 # The share of a pair's mass for terms that go by squares, where rewards are not only 0 and 1.
@@ -43,45 +44,48 @@ SMALLEST, LARGEST_FIRST, LARGEST = 1e-3, 0.5, 3.0
 # Terms by squares need tilts below 1.
 LARGEST_BY_SQUARES = 0.95
 # z up by h·2^(k/2), x down by h·2^(−k/2): as many results of x as of z, or fewer. Weights of k.
-RATIOS = {-4: 0.05, -3: 0.1, -2: 0.2, -1: 0.2, 0: 0.3, 1: 0.1, 2: 0.05}
+RATIOS = {-4: 0.04, -3: 0.08, -2: 0.16, -1: 0.2, 0: 0.4, 1: 0.08, 2: 0.04}
 
-MEANING = (
-    "ln of the evidence against the least refuted rival, less ln((Z − 1)/0.95), against ln 1/δ"
-)
+MEANING = "ln of the evidence against the least refuted rival, less its price, against ln 1/δ"
 
 
-def start(task: Task, deltas: Sequence[float], *, intervals: float = INTERVALS) -> Pairs:
+class Mixture(NamedTuple):
+    """Tilts and terms of the cells so far, as `Pairs` has them."""
+
+    tilts: list[tuple[float, float, float, float]]  # see Tilt
+    weights: list[float]
+    ups: list[int]
+    downs: list[int]
+    first_tilts: list[int]
+    first_terms: list[int]
+
+
+def start(task: Task, deltas: Sequence[float]) -> Pairs:
     """The state before the first measurement."""
-    check(intervals=intervals)
     answers, arms = len(task.answers), len(task.arms)
     c, e, least = _question(task)
-    edges = np.array([*EDGES, *(1.0 - edge for edge in reversed(EDGES))])
     by_squares = task.noise == Noise.BOUNDED
-    cells = [
-        _terms(_typical_tilt(*cell, c, e), by_squares=by_squares)
-        for cell in pairwise(edges.tolist())
-    ]
+    mixture = _mixture(c, e, by_squares=by_squares)
     levels = np.array([math.log(1 / delta) for delta in deltas])
     prices = {
-        Price.INTERVAL: math.log(answers / intervals),
-        Price.PAIR: math.log((answers - 1) / (1.0 - intervals)),
+        Price.INTERVAL: math.log(answers / INTERVALS),
+        Price.PAIR: math.log((answers - 1) / (1.0 - INTERVALS)),
         Price.LEVEL: 0.0,
     }
-    terms = np.concatenate(cells, axis=1)
     return Pairs(
         places=_places(task),
         low=task.low,
         c=c,
         e=e,
         least=least,
-        edges=edges,
-        firsts=np.cumsum([0, *(cell.shape[1] for cell in cells)]),
-        terms=np.ascontiguousarray(terms),
+        edges=np.array(CELLS),
         squares=np.zeros(arms if by_squares else 0),
         required=np.array([levels + prices[row] for row in Price]),
         obstacles=np.full((answers, 2), -1),
         failed_at=np.zeros(answers),
-        exponents=np.zeros(terms.shape[1]),
+        **mixture,
+        parts=np.zeros((len(Part), mixture["tilts"].shape[1])),
+        exponents=np.zeros_like(mixture["log_weights"]),
     )
 
 
@@ -92,16 +96,10 @@ def _question(task: Task) -> tuple[float, float, float]:
     return c, e, max(0.0, e / c) if c == 1.0 else max(0.0, -0.5 * task.low, e / c)
 
 
-def check(*, intervals: float = INTERVALS) -> None:
-    """Refuse options with which the proof would not hold."""
-    if not 0 < intervals < 1:
-        raise StrategyError(f"the intervals' share of δ must be within 0 … 1, not {intervals!r}")
-
-
 def _places(task: Task) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Which arm each answer is: the nearest one, since they are equal up to rounding."""
-    distances = ((task.answers[:, None, :] - task.arms[None, :, :]) ** 2).sum(axis=2)
-    return np.asarray(distances.argmin(axis=1), np.int64)
+    squares = (task.arms**2).sum(axis=1)
+    return np.asarray((squares - 2 * task.answers @ task.arm_columns).argmin(axis=1), np.int64)
 
 
 def _typical_tilt(low: float, high: float, c: float, e: float) -> float:
@@ -114,35 +112,61 @@ def _typical_tilt(low: float, high: float, c: float, e: float) -> float:
     return min(max((e + (1.0 - c) * p) / (2 * p * (1 - p)), SMALLEST), LARGEST_FIRST)
 
 
-def _terms(tilt: float, *, by_squares: bool) -> Matrix:
-    """The mixture of one cell: (7, terms)."""
+@lru_cache(maxsize=32)
+def _mixture(c: float, e: float, *, by_squares: bool) -> dict[str, Any]:
+    """Of all cells; made once for all runs that ask the same, and never written to."""
+    mixture = Mixture([], [], [], [], [0], [0])
+    for cell in pairwise(CELLS):
+        _add_cell(mixture, _typical_tilt(*cell, c, e), by_squares=by_squares)
+    return {
+        "tilts": np.ascontiguousarray(np.array(mixture.tilts).T),
+        "first_tilts": np.array(mixture.first_tilts),
+        "first_terms": np.array(mixture.first_terms),
+        "log_weights": np.log(mixture.weights),
+        "ups": np.array(mixture.ups),
+        "downs": np.array(mixture.downs),
+    }
+
+
+def _add_cell(mixture: Mixture, tilt: float, *, by_squares: bool) -> None:
+    """The tilts and terms of one more cell; their weights add up to 1, or less."""
     sizes = 1 + int(2 * math.log2(LARGEST / tilt))
-    size, ratio = (
-        axis.ravel() for axis in np.meshgrid(np.arange(sizes), list(RATIOS), indexing="ij")
-    )
-    weights = (1 + np.abs(size - 2) / 2.0) ** -2
-    weights *= np.array([RATIOS[k] for k in ratio.tolist()])
-    up, down = tilt * 2.0 ** ((size + ratio) / 2), tilt * 2.0 ** ((size - ratio) / 2)
-    zero = np.zeros_like(up)
-    usual = np.array([weights, up, np.expm1(up), zero, down, np.expm1(-down), zero])
-    kinds, shares = [usual], [1.0]
-    if by_squares:
-        few = np.maximum(up, down) < LARGEST_BY_SQUARES
-        kinds.append(
-            np.array([weights, up, zero, _loss(up), down, zero, _loss(down)])[:, few]
-            if few.any()
-            else usual[:, :0]
+    usual = [(i, k, RATIOS[k] * (1 + abs(i - 2) / 2) ** -2) for i in range(sizes) for k in RATIOS]
+    few = [
+        (i, k, weight)
+        for i, k, weight in usual
+        if by_squares and tilt * 2 ** ((i + abs(k)) / 2) < LARGEST_BY_SQUARES
+    ]
+    _add_terms(mixture, usual, tilt, 1.0 - SQUARES if by_squares else 1.0, by_squares=False)
+    _add_terms(mixture, few, tilt, SQUARES, by_squares=True)
+    mixture.first_tilts.append(len(mixture.tilts))
+    mixture.first_terms.append(len(mixture.weights))
+
+
+def _add_terms(
+    mixture: Mixture,
+    terms: list[tuple[int, int, float]],
+    tilt: float,
+    share: float,
+    *,
+    by_squares: bool,
+) -> None:
+    """Terms (i, k, weight) of one kind: tilts of z and x by 2^((i + k)/2) and 2^((i − k)/2)."""
+    steps = sorted({i + k for i, k, _ in terms} | {i - k for i, k, _ in terms})
+    places = {step: len(mixture.tilts) + number for number, step in enumerate(steps)}
+    for step in steps:
+        size = tilt * 2 ** (step / 2)
+        # −ln(1 − θ) − θ is what a square of size 1 costs.
+        mixture.tilts.append(
+            (size, 0.0, 0.0, -math.log1p(-size) - size)
+            if by_squares
+            else (size, math.expm1(size), math.expm1(-size), 0.0)
         )
-        shares = [1.0 - SQUARES, SQUARES]
-    for kind, share in zip(kinds, shares, strict=True):
-        kind[Term.LOG_WEIGHT] = np.log(share * kind[Term.LOG_WEIGHT] / kind[Term.LOG_WEIGHT].sum())
-    return np.concatenate(kinds, axis=1)
-
-
-def _loss(tilt: Vector) -> Vector:
-    """−ln(1 − θ) − θ: what a square of size 1 costs."""
-    small = np.minimum(tilt, LARGEST_BY_SQUARES)
-    return np.asarray(-np.log1p(-small) - small)
+    total = sum(weight for _, _, weight in terms)
+    for i, k, weight in terms:
+        mixture.weights.append(share * weight / total)
+        mixture.ups.append(places[i + k])
+        mixture.downs.append(places[i - k])
 
 
 @kernel
@@ -216,5 +240,4 @@ PAIRS = StoppingTest(
     ),
     what="one e-process for each pair of plain options with bounded rewards, such as yes and no",
     source="docs/theory/pairs.md",
-    check=check,
 )

@@ -54,14 +54,15 @@ def failures(base: Base) -> list[Event]:
 
 def conditions(base: Base) -> tuple[Condition, ...]:
     """All of them."""
-    problem = base.ledger.settings.problem
+    settings = base.ledger.settings
+    problem, noise = settings.problem, settings.strategy.noise_for(settings.problem)
     results = columns(base.counted)
     found = {each.condition: each for each in examine(problem, *results)}
     return (
         _linear(problem, found.get("linear"), results),
-        *_constant_means(problem),
+        *_constant_means(noise),
         *_noise(problem, found, results),
-        *_means(problem, results),
+        *_means(noise, results),
         _digits(problem, results),
         *_sign(problem),
         *_bound(base, found.get("bound")),
@@ -120,9 +121,9 @@ def _linear(problem: Problem, finding: Finding | None, results: Columns) -> Cond
     return Condition(name, needs, ASSUMED, "; ".join(trust))
 
 
-def _constant_means(problem: Problem) -> list[Condition]:
+def _constant_means(noise: Noise) -> list[Condition]:
     """Of a test that goes by counts, in which a change over time would not show."""
-    if problem.noise_code < Noise.BOUNDED:
+    if noise < Noise.BOUNDED:
         return []
     needs = "the mean of an arm's rewards never changes"
     return [Condition("constant means", needs, ASSUMED, "only who measures can know")]
@@ -156,16 +157,16 @@ def _noise(problem: Problem, found: dict[str, Finding], results: Columns) -> lis
     return [gaussian, _judged("equal noise", equal, found.get("equal noise"), fine)]
 
 
-def _means(problem: Problem, results: Columns) -> list[Condition]:
+def _means(noise: Noise, results: Columns) -> list[Condition]:
     """Of results that were told as the mean of several."""
     several = int((results.sizes > 1).sum())
     if not several:
         return []
     needs = "each mean is of all results that were measured for it"
-    if problem.noise_code < Noise.BOUNDED:
+    if noise not in (Noise.BOUNDED, Noise.BERNOULLI):  # the test of these goes by counts alone
         needs += ", and how many these were did not depend on what they were"
     found = [Condition("means", needs, ASSUMED, "only who measures can know")]
-    if problem.sigma is None:
+    if noise == Noise.GAUSSIAN:
         found.append(
             Condition(
                 "Gaussian means",

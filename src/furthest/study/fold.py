@@ -67,10 +67,10 @@ class Fold:
         problem, strategy = settings.problem, settings.strategy
         self.problem = problem
         self.outcome = outcome
-        self.task = problem.task
+        self.task = strategy.seen(problem.task)
         prepared = prepare(strategy, self.task, (settings.delta,), smoothness=problem.smoothness)
         self.advance = prepared.advance
-        self.test = strategy.test_for(problem.noise_code)
+        self.test = strategy.test_for(Noise(self.task.noise))
         self.state: Run = prepared.start()
         # The stream that run 0 of a simulation with this seed has for itself.
         self._rng = Generator(PCG64(SeedSequence(settings.seed, spawn_key=(0, 1))))

@@ -949,8 +949,9 @@ def _checked(settings: Settings) -> Settings:
     with _announced(settings):
         from furthest.preparation import prepare
 
-        problem = settings.problem
-        prepare(settings.strategy, problem.task, [settings.delta], smoothness=problem.smoothness)
+        problem, strategy = settings.problem, settings.strategy
+        task = strategy.seen(problem.task)
+        prepare(strategy, task, [settings.delta], smoothness=problem.smoothness)
     return settings
 
 
