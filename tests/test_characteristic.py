@@ -193,3 +193,21 @@ def test_a_bound_in_the_unit_of_unknown_noise():
     unknown = complexity(Problem.spectral(PATH, 0.06, eps=0.15, sigma=None), mu, noise=0.5)
     known = complexity(Problem.spectral(PATH, 0.06, eps=0.15, sigma=0.5), mu)
     assert pytest.approx(known.T, rel=1e-6) == unknown.T
+
+
+@pytest.mark.parametrize(("bounds", "means"), [((0, 1), (0.05, 0.04)), ((-2, 3), (-1.75, -1.8))])
+def test_outcomes_have_the_noise_of_their_means(bounds, means):
+    """Two options: T = 2(σ₁ + σ₂)²/gap², measured in the proportion of the σ's (Neyman)."""
+    low, width = bounds[0], bounds[1] - bounds[0]
+    eps = 0.005 * width
+    problem = Problem.options(["A", "B"], eps=eps, bounds=bounds)
+    shares = (np.array(means) - low) / width
+    sigma = width * np.sqrt(shares * (1 - shares))
+    expected = 2 * sigma.sum() ** 2 / (means[0] - means[1] + eps) ** 2
+    found = complexity(problem, means)
+    assert expected == pytest.approx(found.T, rel=1e-6)
+    np.testing.assert_allclose(found.weights, sigma / sigma.sum(), rtol=1e-3)
+    # Who goes by σ pays for it.
+    blind = Problem.options(["A", "B"], eps=eps, bounds=bounds, noise="sub-Gaussian")
+    assert complexity(blind, means).T > 5 * found.T
+    assert complexity(problem, [bounds[1], low]).T < 1e-3  # an outcome that is certain

@@ -31,7 +31,7 @@ def test_asking_a_question_needs_no_compiler(python):
 
 def test_studies_and_their_records_need_no_compiler(python):
     """Errors and records can be named, and results told, where Numba would be slow to load."""
-    heavy = {"Complexity", "complexity", "simulate"}
+    heavy = {"Complexity", "complexity", "simulate", "Expectation", "expected_eps"}
     names = [name for name in furthest.__all__ if name not in heavy]
     assert {"Study", "Trial", "Measurement", "Status", "Certificate", "AnswerVerdict"} < set(names)
     assert {"Foresight", "FurthestError", "StoppedError", "ContradictionError"} < set(names)

@@ -9,13 +9,14 @@ With costs c_a, E[money spent] ≥ T_ε ln(1/δ) with T_ε that of the arms a/�
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from furthest import display
+from furthest.codes import Noise
 from furthest.compiling import announced
 from furthest.errors import ParameterError
 from furthest.kernels.design import Allocation, solve
@@ -26,6 +27,10 @@ GAP = 1e-8
 
 # A coarse first look tells which answers cannot be the furthest.
 COARSE = 1e-2
+
+# A mean that is nearer to one of the bounds counts as so near: an outcome that is certain, with no
+# noise at all, would cost nothing.
+LEAST_SHARE = 1e-9
 
 # Multipliers below this share do not bind.
 BINDS = 1e-6
@@ -136,6 +141,9 @@ def complexity(
 ) -> Complexity:
     """What a question costs at best: T_ε, T_g and T_0, the furthest answer, where to measure.
 
+    Where rewards are bounded, and the tests go by that, the noise of each arm is taken to be
+    Gaussian with the variance of yes/no outcomes of its mean: for small gaps the limit for these.
+
     Args:
         problem: The question.
         mu: The parameter, one entry per feature.
@@ -162,6 +170,7 @@ def solver_words(problem: Problem) -> str:
 
 def _complexity(problem: Problem, mu: ArrayLike, gap: float, noise: float | None) -> Complexity:
     started = time.perf_counter()
+    problem = _with_outcomes(problem, mu)
     near_best = np.flatnonzero(problem.near_best(mu))
     deviation = _deviation(problem, noise)
     task, scale = (
@@ -207,6 +216,17 @@ def _complexity(problem: Problem, mu: ArrayLike, gap: float, noise: float | None
         in_cost=priced,
         cost_weights=chosen.weights if priced else None,
     )
+
+
+def _with_outcomes(problem: Problem, mu: ArrayLike) -> Problem:
+    """Where tests go by bounds: with the noise that yes/no outcomes of these means have."""
+    if problem.bounds is None or problem.noise_code < Noise.BOUNDED:
+        return problem
+    low, high = problem.bounds
+    shares = (problem.arms @ problem.parameter(mu) - low) / (high - low)
+    shares = np.clip(shares, LEAST_SHARE, 1.0 - LEAST_SHARE)
+    sigma = (high - low) * np.sqrt(shares * (1.0 - shares))
+    return replace(problem, bounds=None, noise=None, sigma=tuple(sigma.tolist()))
 
 
 def _deviation(problem: Problem, noise: float | None) -> float:

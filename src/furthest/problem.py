@@ -198,11 +198,6 @@ class Problem:
     @property
     def in_words(self) -> str:
         """The question in one line: `3 arms, 3 answers, d = 2, additive ε = 0.05, σ = 1`."""
-        noise = "σ unknown" if self.sigma is None else f"σ = {self.sigma_words}"
-        if self.bounds is not None:
-            low, high = self.bounds
-            either = self.noise == "bernoulli"
-            noise = f"rewards {low:g} or {high:g}" if either else f"rewards in [{low:g}, {high:g}]"
         d, dimension = self._span.rows.shape
         if d < dimension:
             features = f"d = {d} of {dimension} features ({coordinates.listed(self.dropped)})"
@@ -212,8 +207,17 @@ class Problem:
         priced = "" if self.costs is None else f", {self.cost_words}"
         return (
             f"{display.count(len(self.arms), 'arm')}, {display.count(len(self.answers), 'answer')},"
-            f" {features}, {self.notion} ε = {self.eps:g}, {noise}{known}{priced}"
+            f" {features}, {self.notion} ε = {self.eps:g}, {self.noise_words}{known}{priced}"
         )
+
+    @property
+    def noise_words(self) -> str:
+        """What is known of the noise: `σ = 0.5`, `σ unknown`, `rewards 0 or 1`."""
+        if self.bounds is None:
+            return "σ unknown" if self.sigma is None else f"σ = {self.sigma_words}"
+        low, high = self.bounds
+        either = self.noise == "bernoulli"
+        return f"rewards {low:g} or {high:g}" if either else f"rewards in [{low:g}, {high:g}]"
 
     @property
     def sigma_words(self) -> str:

@@ -20,6 +20,8 @@ from furthest.problem import Notion, Problem
 from furthest.stopping import ranked
 from furthest.stopping.nomination import Nominee, Progress
 from furthest.stopping.pairs import PAIRS, excludes, score, start
+from furthest.study.events import Columns, Settings
+from furthest.study.fold import Fold
 from oracles.near_null import LONGER, NOTIONS, is_scandal
 from oracles.pairs import Array, PairsOracle
 
@@ -96,31 +98,28 @@ def predicted_squares(pulled: Array, values: Array, arms: int) -> Array:
     return found
 
 
-def test_a_sum_of_several_counts_as_if_they_were_extreme() -> None:
-    """So what is not known of single rewards can only make the evidence smaller."""
+def test_a_mean_of_several_counts_as_if_they_were_extreme() -> None:
+    """So what a study is not told of single rewards can only make the evidence smaller."""
     rng, problem = default_rng(6), options(2, 0.1, bounds=(-1, 3))
-    ready = prepare(ft.Strategy("uniform"), problem.task, [DELTA])
+    question = Settings(problem, ft.Strategy("uniform"), 1e-9, 0, 60.0, "tag")
     for _ in range(20):
         sizes = np.r_[1, 1, rng.integers(1, 9, 30)]
         arms = np.r_[0, 1, rng.integers(2, size=30)]
         a, b = rng.choice([0.2, 1.0, 9.0], 2).tolist()
         groups = [rng.beta(a, b, size) for size in sizes.tolist()]
-        run, totals = ready.start(), np.array([group.sum() for group in groups])
-        source = told(arms, (-sizes + 4 * totals) / problem.unit, sizes)
-        ready.advance(problem.task, run, source, rng, rng, 10**6, False)
+        means = np.array([-1 + 4 * group.mean() for group in groups])
+        fold = Fold(question)
+        fold.take(Columns(arms, means, sizes, np.full(len(arms), np.nan)))
         known, most = np.zeros(2), np.zeros(2)
         for arm in range(2):
             seen = [0.5]
             for group in (groups[i] for i in np.flatnonzero(arms == arm)):
-                predicted, whole = np.mean(seen), math.floor(group.sum())
+                predicted, mean = np.mean(seen), group.mean()
                 known[arm] += ((group - predicted) ** 2).sum()
-                extreme = np.zeros(len(group))
-                extreme[:whole] = 1.0
-                if whole < len(group):
-                    extreme[whole] = group.sum() - whole
-                most[arm] += ((extreme - predicted) ** 2).sum()
+                within = mean * (1 - mean) if len(group) > 1 else 0.0
+                most[arm] += len(group) * (within + (mean - predicted) ** 2)
                 seen += group.tolist()
-        found = run.stopping.test.squares
+        found = fold.state.stopping.test.squares
         assert (found >= known - 1e-9).all()
         assert found.tolist() == pytest.approx(most.tolist())
 

@@ -199,7 +199,7 @@ def print_problem(console: "Console", instance: Any) -> None:
     problem = instance.problem
     console.print(
         f"[bold]{plain(instance.name)}[/bold]  {problem.notion} ε = {problem.eps:g}, "
-        f"σ = {problem.sigma_words}, {len(problem.arms)} arms, {len(problem.answers)} answers"
+        f"{problem.noise_words}, {len(problem.arms)} arms, {len(problem.answers)} answers"
         f"{priced(problem)}"
     )
 

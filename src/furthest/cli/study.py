@@ -567,7 +567,7 @@ def _show(study: "Study", status: "Status", future: "Foresight | None", asked: b
     problem = study.problem
     console.print(
         f"[bold]{o.plain(study.name)}[/bold]  {problem.notion} ε = {problem.eps:g}, "
-        f"δ = {study.delta:g}, σ = {problem.sigma_words}, {len(problem.arms)} arms, "
+        f"δ = {study.delta:g}, {problem.noise_words}, {len(problem.arms)} arms, "
         f"{len(problem.answers)} answers{o.priced(problem)}",
         highlight=False,
     )

@@ -55,9 +55,9 @@ class Softmin(NamedTuple):
 def start(
     task: Task, *, tau: float | None = None, kappa: float = 1.0, power: float = COST_POWER
 ) -> Softmin:
-    """The state before the first round; τ is ½, and 1 for bounded rewards of plain options.
+    """The state before the first round.
 
-    `power` is that of the costs, if there are any.
+    τ is ½, and 1 for bounded rewards of plain options; `power` is that of the costs, if any.
     """
     if tau is None:
         tau = SHARPER if task.noise in (Noise.BOUNDED, Noise.BERNOULLI) else USUAL

@@ -82,7 +82,8 @@ KNOWN = replace(
     plain.KNOWN,
     name="ranked",
     start=start,
-    what="top-wrong with masses by rank, and a prior that knows ε",
+    what="top-wrong with masses by rank, and a prior that knows ε; for rewards within bounds, such "
+    "as yes and no, an e-process for each pair (docs/theory/pairs.md, features-bounded.md)",
     source="docs/theory/ranked.md",
     check=check,
 )

@@ -202,8 +202,7 @@ def _limit(settings: Settings, fold: Fold, deviation: float) -> float | None:
     """T_ε ln(1/δ) at the estimate, where it is finite."""
     problem = settings.problem
     estimate = problem.unwhiten(fold.state.evidence.estimate)
-    known = fold.task.noise == Noise.SUB_GAUSSIAN
-    noise = None if known else deviation * problem.unit
+    noise = deviation if fold.task.noise == Noise.GAUSSIAN else None
     try:
         # Of measurements, which is what futures are counted in: costs would change the unit.
         blind = problem if problem.costs is None else replace(problem, costs=None)

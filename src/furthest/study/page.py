@@ -204,7 +204,7 @@ def _facts(study: Study, status: Status) -> str:
     strategy = settings.strategy
     facts: dict[str, Any] = {
         "question": f"{problem.notion} ε = {problem.eps:g}, δ = {study.delta:g}, "
-        f"σ = {problem.sigma_words}, {len(problem.arms)} arms, {len(problem.answers)} answers"
+        f"{problem.noise_words}, {len(problem.arms)} arms, {len(problem.answers)} answers"
         + (f", {problem.cost_words}" if problem.costs else ""),
         "measurements": status.counts,
         "rule": f"{strategy.name} sampling, {strategy.candidate} answer, stopping "
