@@ -6,7 +6,7 @@ python tests/data/runs.py FILE        write what the package decides now
 again for the same cases: a change of what is decided must be meant, and said. One was: where σ is
 unknown, lebai, lingame, dkm, lingape, xy-adaptive, sticky-tas and fws sample with an estimate of σ
 instead of σ = 1; those 28 cases are from commit d987c7a. Those of softmin and of ranked were added
-when they became the default.
+when they became the default, those of bounded rewards when they got tests of their own.
 """
 
 import hashlib
@@ -51,6 +51,10 @@ LATER = (
     ("lebai", "ranked"),
     ("uniform", "ranked"),
 )
+BOUNDED: dict[str, dict[str, Any]] = {
+    "yes or no": {"noise": "bernoulli"},
+    "within bounds": {"bounds": (0.0, 1.0)},
+}
 NOTIONS = ("additive", "multiplicative")
 RUNS, MOST = 3, 4000
 
@@ -102,11 +106,19 @@ def _later() -> Iterator[Case]:
     for notion, (rule, test), sigma in product(NOTIONS, LATER, (1.0, None)):
         name = f"{rule}, {test}, {notion}{'' if sigma else ', σ unknown'}"
         yield name, {"sampling": rule, "stopping": test}, {"notion": notion, "sigma": sigma}
+    for notion, rule, (name, noise) in product(NOTIONS, ("softmin", "uniform"), BOUNDED.items()):
+        words = {"sampling": rule, "stopping": "ranked"}
+        yield f"{rule}, ranked, {notion}, {name}", words, {"notion": notion, **noise}
 
 
-def decided(strategy: dict[str, Any], question: dict[str, Any]) -> dict[str, Any]:
-    """Stopping times and answers at two levels, pulls of every run; on two instances."""
-    found: dict[str, Any] = {}
+def asked(question: dict[str, Any]) -> Iterator[tuple[str, ft.Problem, Any]]:
+    """Two questions of a kind: name, problem and truth."""
+    if "noise" in question or "bounds" in question:
+        factors = {"one": ["a", "b"], "other": ["c", "d"]}
+        plain = ft.Problem.options(["A", "B", "C"], eps=0.15, **question)
+        yield "options", plain, np.array([0.8, 0.6, 0.3])
+        yield "factorial", ft.Problem.factorial(factors, eps=0.15, **question), [0.4, 0.3, 0.2]
+        return
     for instance in (ft.hard(eps=0.1), ft.random(d=3, arms=6, seed=2, eps=0.3)):
         problem = ft.Problem(
             instance.problem.arms,
@@ -114,13 +126,18 @@ def decided(strategy: dict[str, Any], question: dict[str, Any]) -> dict[str, Any
             notion=question["notion"],
             sigma=question.get("sigma", 1.0),
         )
+        yield instance.name, problem, instance.truth
+
+
+def decided(strategy: dict[str, Any], question: dict[str, Any]) -> dict[str, Any]:
+    """Stopping times and answers at two levels, pulls of every run; on two instances."""
+    found: dict[str, Any] = {}
+    for name, problem, truth in asked(question):
         chosen = ft.Strategy(**strategy)
         deltas = 0.05 if chosen.rule.depends_on_delta else (0.2, 0.05)
-        results = ft.simulate(
-            problem, instance.truth, chosen, deltas, RUNS, seed=7, max_rounds=MOST
-        )
+        results = ft.simulate(problem, truth, chosen, deltas, RUNS, seed=7, max_rounds=MOST)
         pulls = np.ascontiguousarray(results.pulls, "<i8").tobytes()
-        found[instance.name] = {
+        found[name] = {
             "times": results.stopping_times.tolist(),
             "answers": results.answers.tolist(),
             "pulls": hashlib.sha256(pulls).hexdigest()[:16],
