@@ -23,6 +23,7 @@ from furthest.kernels.bounded_linear import (
     Scratch,
     Share,
     accepts,
+    accepts_within,
     curvature,
     log_prediction,
     predict,
@@ -35,6 +36,7 @@ from furthest.problem import Notion, Problem
 from furthest.stopping import ranked
 from furthest.stopping.bounded_linear import BOUNDED_LINEAR, excludes, score, start
 from furthest.stopping.nomination import Nominee, Progress
+from furthest.stopping.within import certified_eps
 from furthest.study.certificate import verify
 from oracles.bounded_linear import Array, LinearOracle
 from oracles.near_null import LONGER, NOTIONS, is_scandal
@@ -108,10 +110,17 @@ def random_log(rng: Generator, problem: Problem, means: Array, rounds: int) -> t
     return pulled, values
 
 
+@pytest.mark.parametrize("weaker", [0.0, 0.08], ids=["as asked", "less"])
 @pytest.mark.parametrize("notion", NOTIONS)
-def test_no_possible_parameter_has_less_evidence_than_is_claimed(notion: Notion) -> None:
-    """F against the exact e-process, at parameters that the exact guard leaves."""
+def test_no_possible_parameter_has_less_evidence_than_is_claimed(
+    notion: Notion, weaker: float
+) -> None:
+    """F against the exact e-process, at parameters that the exact guard leaves.
+
+    Also where less is asked, a greater ε, with the evidence of the question as it was.
+    """
     rng = default_rng(11)
+    tilt, slack = (0.0, weaker) if notion == "additive" else (weaker, 0.0)
     tried, lost = 0, []
     for _ in range(10):
         problem, means = random_problem(rng, notion)
@@ -124,16 +133,17 @@ def test_no_possible_parameter_has_less_evidence_than_is_claimed(notion: Notion)
         for x in range(len(task.answers)):
             if x == z:
                 continue
-            y = task.answers[z] - task.c * task.answers[x]
-            claimed = strength(test, task, z, x, 0)
+            border = task.answers[z] - (task.c - tilt) * task.answers[x]
+            e = (task.e + slack) / 2
+            claimed = strength(test, task, z, x, 0, tilt, slack)
 
             def against(nu: Array) -> float:
-                wrong = float(nu @ y) + task.e / 2 <= 0  # noqa: B023
+                wrong = float(nu @ border) + e <= 0  # noqa: B023
                 if not (wrong and oracle.possible(nu, predicted, DELTA)):  # noqa: B023
                     return math.inf
                 return oracle.log_e(g, z, x, nu)  # noqa: B023
 
-            points = null_points(rng, test, y, task.e / 2)
+            points = null_points(rng, test, border, e)
             found = [against(nu) for nu in points]
             tried += int(np.isfinite(found).sum())
             if not np.isfinite(min(found)):
@@ -145,6 +155,30 @@ def test_no_possible_parameter_has_less_evidence_than_is_claimed(notion: Notion)
     # What Bennett, the ellipsoid and the separate bounds give away: much while little is known.
     assert tried > 400
     assert np.quantile(lost, 0.25) < 0.4
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_what_is_proven_of_a_weaker_question(notion: Notion) -> None:
+    """At least ε, what the test accepts and nothing below; ε itself where it accepts at once."""
+    rng, found = default_rng(2), []
+    problem = factorial(2, 0.02, notion)
+    means = np.array([0.3, 0.35, 0.4, 0.45])
+    for rounds in (100, 400, 40_000):
+        pulled, values = random_log(rng, problem, means, rounds)
+        run = fed(problem, pulled, values)
+        test, task = refreshed(problem, run), problem.task
+        z = int(run.evidence.values.argmax())
+        eps = certified_eps(BOUNDED_LINEAR, problem, test, run.evidence, z)
+        found.append(math.inf if eps is None else eps)
+        step = 1.0 if notion == "multiplicative" else 1 / problem.unit
+        for share, expected in ((1.0, True), (0.99, False)):
+            more = (found[-1] * share - problem.eps) * step
+            weaker = (more, 0.0) if notion == "multiplicative" else (0.0, more)
+            if math.isfinite(found[-1]) and found[-1] > 1.1 * problem.eps:
+                assert bool(accepts_within(test, task, z, *weaker)) == expected
+        assert accepts_within(test, task, z, 0.0, 0.0) == bool(accepts(test, task, z, 0))
+    assert found[0] > found[1] > 1.5 * found[2]
+    assert found[2] == pytest.approx(problem.eps)
 
 
 def simplex(points: list[Array], found: list[float]) -> Array:

@@ -94,11 +94,12 @@ class Scratch(IntEnum):
     """Rows of BoundedLinear.vectors."""
 
     CONTRAST = 0  # y
-    DUAL = 1  # H⁻¹y
+    DUAL = 1  # H⁻¹y'
     BENT = 2  # Dy; g while a result is folded in
     LEAN = 3  # how the variance changes with ν
     IMAGE = 4
     STEP = 5
+    BORDER = 6  # y', the normal of the half-space in which z is wrong; mostly y
 
 
 class Share(IntEnum):
@@ -136,7 +137,7 @@ class BoundedLinear(NamedTuple):
     tilts: Vector  # (tilts,) h‖y‖²
     log_weights: Matrix  # (cells, tilts)
     obstacles: Counts  # (Z,) x by which z failed last; −1 before
-    vectors: Matrix  # (6, d) scratch, see Scratch
+    vectors: Matrix  # (7, d) scratch, see Scratch
     factor: Matrix  # (d, d) scratch
     inverse: Matrix  # (d, d) scratch
     exponents: Vector  # (tilts,) scratch
@@ -460,10 +461,10 @@ def _shorten(
 def accepts(state: BoundedLinear, task: Task, z: int, level: int) -> bool:
     """Whether every other answer is shown not to be better by too much; first what failed last."""
     enough, obstacle = state.required[Price.PAIR, level], state.obstacles[z]
-    if obstacle >= 0 and not strength(state, task, z, obstacle, level) >= enough:
+    if obstacle >= 0 and not strength(state, task, z, obstacle, level, 0.0, 0.0) >= enough:
         return False
     for x in range(task.answers.shape[0]):
-        if x not in (z, obstacle) and not strength(state, task, z, x, level) >= enough:
+        if x not in (z, obstacle) and not strength(state, task, z, x, level, 0.0, 0.0) >= enough:
             state.obstacles[z] = x
             return False
     return True
@@ -491,8 +492,26 @@ def least(slope: Slope, gap: float, q: float, squared_radius: float) -> float:
 
 
 @kernel
-def strength(state: BoundedLinear, task: Task, z: int, x: int, level: int) -> float:
+def accepts_within(state: BoundedLinear, task: Task, z: int, tilt: float, slack: float) -> bool:
+    """Whether it would, at the first level, if less were asked: c − tilt and e + slack.
+
+    The evidence stays that of the question: for all tilt, slack ≥ 0 at once it is as true as the
+    test (docs/theory/budget.md).
+    """
+    for x in range(task.answers.shape[0]):
+        found = strength(state, task, z, x, 0, tilt, slack) if x != z else math.inf
+        if not found >= state.required[Price.PAIR, 0]:
+            return False
+    return True
+
+
+@kernel
+def strength(
+    state: BoundedLinear, task: Task, z: int, x: int, level: int, tilt: float, slack: float
+) -> float:
     """F(z, x): the least log evidence, over all ν that the guard leaves, against "z is wrong".
+
+    With tilt and slack z is wrong only if ⟨ν, z − (c − tilt)·x⟩ + e + slack < 0.
 
     For each tilt h the exponent is at least h·T_y(ν) − Σ_a κ_a(h)·p_a(1 − p_a)·yᵀJ_a y. That is
     bounded from below in two ways: T and the variances on their own, or together, with tangents of
@@ -502,17 +521,20 @@ def strength(state: BoundedLinear, task: Task, z: int, x: int, level: int) -> fl
     squared_radius = state.guard[Guard.SQUARED_RADIUS, level]
     if not 0.0 <= squared_radius < math.inf:
         return -math.inf
-    y, dual = vectors[Scratch.CONTRAST], vectors[Scratch.DUAL]
+    y, dual, border = vectors[Scratch.CONTRAST], vectors[Scratch.DUAL], vectors[Scratch.BORDER]
     size = own = 0.0
     for i in range(d):
         y[i] = task.answers[z, i] - c * task.answers[x, i]
+        border[i] = y[i] + tilt * task.answers[x, i]
         size += y[i] * y[i]
         own += task.answers[z, i] * task.answers[z, i]
     if not size > SAME * own:
         return math.inf
     centre, inverse = state.centres[level], state.metrics[level * d : (level + 1) * d]
-    matvec(inverse, y, dual)
-    q, gap = dot(y, dual), dot(y, centre) + 0.5 * task.e
+    matvec(inverse, border, dual)
+    q, gap = dot(border, dual), dot(border, centre) + 0.5 * (task.e + slack)
+    if not q > 0.0:
+        return -math.inf
     if gap > 0.0 and gap * gap > q * squared_radius:
         return math.inf
 
@@ -521,6 +543,8 @@ def strength(state: BoundedLinear, task: Task, z: int, x: int, level: int) -> fl
     matvec(state.drift, y, bent)
     b = state.numbers[Number.TOTAL]
     base = dot(y, state.total) - b * dot(y, centre) - dot(bent, centre)
+    for i in range(d):
+        bent[i] -= b * tilt * task.answers[x, i]  # By − b·y', with y' the border's normal
     along = dot(bent, dual)
     matvec(inverse, bent, image)
     across = dot(bent, image) - along * along / q

@@ -22,6 +22,7 @@ from furthest.kernels.bounded_linear import (
     Register,
     Scratch,
     accepts,
+    accepts_within,
     strength,
     take_in,
 )
@@ -30,6 +31,7 @@ from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Matrix, Vector
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import MOST, Guarantee, Score, StoppingTest
+from furthest.stopping.within import of_question
 from furthest.task import Task
 
 # The share of δ that is spent on the guard, π₀: half on intervals, half on the likelihood ratio.
@@ -140,7 +142,8 @@ def score(
 ) -> Score:
     """The least evidence over all rivals. It is enough where it reaches ln 1/δ."""
     z = nominee.answer
-    found = min(strength(test, task, z, x, 0) for x in range(len(task.answers)) if x != z)
+    rivals = (x for x in range(len(task.answers)) if x != z)
+    found = min(strength(test, task, z, x, 0, 0.0, 0.0) for x in rivals)
     pair, level = float(test.required[Price.PAIR, 0]), float(test.required[Price.LEVEL, 0])
     return Score(max(-MOST, min(found - pair + level, MOST)), level, MEANING)
 
@@ -156,6 +159,16 @@ def excludes(test: BoundedLinear, task: Task, evidence: Evidence, z: int) -> boo
     return bool((highest < 0.0).any())
 
 
+def within(test: BoundedLinear, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
+    """The e-processes stay those of the study's question; there is one for every z."""
+    return of_question(
+        task,
+        evidence,
+        lambda asked: bool(accepts_within(test, task, z, task.c - asked.c, asked.e - task.e)),
+        relative=relative,
+    )
+
+
 BOUNDED_LINEAR = StoppingTest(
     name="bounded-linear",
     start=start,
@@ -163,6 +176,8 @@ BOUNDED_LINEAR = StoppingTest(
     observe=observe,
     score=score,
     excludes=excludes,
+    within=within,
+    takes_sums=True,
     guarantee=Guarantee(
         proven=True,
         noise="bounded",

@@ -108,8 +108,7 @@ def status(
     known = fold.ready
     mark = score(fold, fold.answer) if known else None
     answer_name = settings.problem.answer_names[fold.answer] if known else None
-    measured = columns(ledger.measured)
-    pulls = np.bincount(measured.arms, measured.sizes, len(fold.task.arms))
+    pulls = columns(ledger.measured).pulls(len(fold.task.arms))
     base = base_of(ledger)
     return Status(
         name=name,
@@ -123,7 +122,7 @@ def status(
         surplus=ledger.outcomes - proof.measurements if proof else 0,
         pending=len(ledger.pending(now)),
         failed=proof.failed if proof else len(failures(base)),
-        pulls=proof.pulls if proof else tuple(pulls.astype(int).tolist()),
+        pulls=proof.pulls if proof else tuple(pulls.tolist()),
         guarantee=document.guarantee if document else NONE_YET,
         promise=guarantee(settings, answer_name if proof else None),
         standing=document.standing if document else None,
@@ -213,8 +212,7 @@ def conclusion(name: str, log: Sequence[Event], spent: Event | None = None) -> C
     claims = _concluding_claims(settings, answer_name, eps, len(remaining))
     theorem = bool(claims) and strategy.guarantee_for(problem).proven
     standing = standing_of(rests_on, theorem=theorem)
-    measured = columns(ledger.measured)
-    pulls = np.bincount(measured.arms, measured.sizes, len(problem.arms))
+    pulls = columns(ledger.measured).pulls(len(problem.arms))
     return Conclusion(
         study=name,
         answer=answer,
@@ -231,7 +229,7 @@ def conclusion(name: str, log: Sequence[Event], spent: Event | None = None) -> C
         remaining=tuple(remaining),
         verdicts=found,
         measurements=ledger.outcomes,
-        pulls=tuple(pulls.astype(int).tolist()),
+        pulls=tuple(pulls.tolist()),
         added=sum(event.kind == ADDED for event in base.counted),
         failed=len(failures(base)),
         order=settings.order,

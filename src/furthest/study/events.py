@@ -149,6 +149,10 @@ class Note(NamedTuple):
         return " ".join(filter(None, (words[0], deviation, words[1])))
 
 
+# One result, of which nothing else is known: nearly all are.
+ALONE = Note()
+
+
 def note_of(event: Event) -> Note:
     """What an asked, told or added event says beside arm and value.
 
@@ -156,7 +160,7 @@ def note_of(event: Event) -> Note:
         ValueError: The text is none that `Note` makes.
     """
     if not event.data:
-        return Note()
+        return ALONE
     words = deque(event.data.split(" "))
     size = int(words.popleft()) if words[0].isdecimal() else 1
     sd = float(words.popleft()[3:]) if words and words[0].startswith("sd=") else None
@@ -178,6 +182,10 @@ class Columns(NamedTuple):
     values: NDArray[np.float64]
     sizes: NDArray[np.int64]  # of how many results each value is the mean
     deviations: NDArray[np.float64]  # standard deviation of these; NaN where nobody said
+
+    def pulls(self, arms: int) -> NDArray[np.int64]:
+        """How often each of so many arms was measured."""
+        return np.asarray(np.bincount(self.arms, self.sizes, arms), np.int64)
 
     def part(self, first: int, last: int | None = None) -> "Columns":
         """Some of them, in a row."""

@@ -152,9 +152,9 @@ class Study:
 
     def _repr_html_(self) -> str:
         problem, ledger = self.problem, self._ledger
-        arms, values, sizes, _ = columns(ledger.measured[:])
-        counts = np.bincount(arms, sizes, len(problem.arms)).astype(int)
-        sums = np.bincount(arms, values * sizes, len(problem.arms))
+        results = columns(ledger.measured[:])
+        counts = results.pulls(len(problem.arms))
+        sums = np.bincount(results.arms, results.values * results.sizes, len(problem.arms))
         order = np.argsort(-counts, kind="stable")[: display.ROWS]
         rows: list[list[display.Cell]] = [
             [
