@@ -56,6 +56,8 @@ LINES = {
     "complexity random:d=1,arms=2 --plot x.png": "two dimensions",
     "complexity hard:d=9999999999": "do not fit into memory",
     "complexity random:d=100000,arms=100000": "do not fit into memory",
+    "plan hard --budget 9 --jobs 2": "leave out --jobs and --max-rounds",
+    "plan hard --budget 9 --max-rounds 5": "leave out --jobs and --max-rounds",
     "complexity digits.toml --mu 1,0": "rows of numbers",
     "complexity sigma.toml --mu 1,0": "too many digits",
     "complexity huge.toml --mu 1,0": "another unit",

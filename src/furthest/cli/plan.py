@@ -73,6 +73,11 @@ def command(
     """
     if spread is not None and jobs > 1:
         raise InputError("with --spread the studies run in one process: leave out --jobs")
+    if budget and (jobs > 1 or max_rounds is not None):
+        raise InputError(
+            "with --budget the studies run in one process, and no longer than that: leave out "
+            "--jobs and --max-rounds"
+        )
     found = o.find_instance(instance, eps, notion, sigma, mu)
     words = (sampling, candidate, stopping, threshold, schedule, tracking)
     strategy = o.find_strategy(words, option, stopping_option)
