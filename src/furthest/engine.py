@@ -1,12 +1,14 @@
 """Two verbs, `record` (a measurement) and `decide` (stop? else which arm?), and their loop.
 
 Simulations, live studies, their futures and the checks of own rules all go through `advance`; what
-differs is where measurements come from. A sampling rule or a stopping test is a NamedTuple type
-with functions of its own, found by the type of the state. `preparation` compiles the loop once for
-each pair of them, and loads it from disk afterwards; with a rule or a test in plain Python the very
-same functions run as they stand here, calling compiled kernels.
+differs is where measurements come from. `drive` is the same for thousands of simulated runs one
+after the other. A sampling rule or a stopping test is a NamedTuple type with functions of its own,
+found by the type of the state. `preparation` compiles the loop once for each pair of them, and
+loads it from disk afterwards; with a rule or a test in plain Python the very same functions run as
+they stand here, calling compiled kernels.
 """
 
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +21,13 @@ from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Counts, Vector
 from furthest.kernels.schedules import is_random
 from furthest.kernels.states import by_reference
+from furthest.kernels.streams import NO_STREAMS, Streams, begin
 from furthest.stopping.nomination import Progress, Stopping, nominate
 from furthest.task import Task
 from furthest.verbs import choose, judge, observe
+
+# `drive` returns to Python this often: compiled code cannot be interrupted.
+SLICE = 50_000
 
 
 class Milestones(NamedTuple):
@@ -56,6 +62,44 @@ class Source(NamedTuple):
     sizes: Counts  # (n,) … so many results …
     within: Vector  # (n,) … with these sums of squares around their own mean
     either: int = 0  # 1 if every simulated reward is one of the bounds, whatever the test knows
+
+
+class Outcomes(NamedTuple):
+    """What has become of several runs."""
+
+    steps: Counts  # (runs,) measurements simulated
+    times: Counts  # (runs, levels) see Milestones; −1 where a level was never reached
+    answers: Counts  # (runs, levels) the last candidate where it was not
+    pulls: NDArray[np.int64]  # (runs, levels, K) the last ones where it was not
+
+
+class Place(IntEnum):
+    """Positions in Series.place."""
+
+    NEXT = 0  # the run that is under way or next, counted from 0
+    BEGUN = 1  # 1 while it is under way
+
+
+@by_reference
+class Series(NamedTuple):
+    """Simulated runs one after the other, in the memory of one."""
+
+    first: int  # number of the first run
+    place: Counts  # (2,) see Place
+    memory: Counts  # all arrays of the run's state …
+    fresh: Counts  # … and what is in them when a run begins
+    streams: Streams
+    outcomes: Outcomes
+
+
+def no_outcomes(runs: int, levels: int, arms: int) -> Outcomes:
+    """Of so many runs, before they begin."""
+    times, pulls = np.zeros((runs, levels), np.int64), np.zeros((runs, levels, arms), np.int64)
+    return Outcomes(np.zeros(runs, np.int64), times, times.copy(), pulls)
+
+
+_NONE = np.zeros(0, np.int64)
+ALONE = Series(0, np.zeros(len(Place), np.int64), _NONE, _NONE, NO_STREAMS, no_outcomes(0, 0, 0))
 
 
 def simulated(means: Vector, noise: float = 1.0, *, either: bool = False) -> Source:
@@ -163,3 +207,64 @@ def advance(
         progress[Progress.NEXT] = decide(task, run, rng, proving)
         taken += 1
     return taken
+
+
+def drive(
+    task: Task,
+    run: Run,
+    source: Source,
+    noise: Generator,
+    rng: Generator,
+    until: int,
+    proving: bool,
+    series: Series,
+) -> int:
+    """`advance`; or, in a series, one run after the other, each until it has `until` measurements.
+
+    A series is left after `SLICE` measurements or so. A later call goes on where this one ended.
+    """
+    clock, place = run.evidence.clock, series.place
+    runs = series.outcomes.steps.shape[0]
+    most, taken = until, 0
+    while True:
+        if runs > 0:
+            if place[Place.BEGUN] == 0:
+                restore(series.fresh, series.memory)
+                begin(series.streams, series.first + place[Place.NEXT])
+                noise.random()
+                rng.random()
+                place[Place.BEGUN] = 1
+            most = min(until, clock[Clock.ROUNDS] + SLICE - taken)
+        taken += advance(task, run, source, noise, rng, most, proving)
+        going_on = clock[Clock.ROUNDS] < until and run.stopping.progress[Progress.NEXT] >= 0
+        if runs == 0 or going_on:
+            return taken
+        finish(run.evidence, run.milestones, run.stopping.progress, place, series.outcomes)
+        if place[Place.NEXT] == runs or taken >= SLICE:
+            return taken
+
+
+@kernel
+def restore(fresh: Counts, memory: Counts) -> None:
+    """The state in which a run begins."""
+    for i in range(fresh.shape[0]):
+        memory[i] = fresh[i]
+
+
+@kernel
+def finish(
+    evidence: Evidence, milestones: Milestones, progress: Counts, place: Counts, outcomes: Outcomes
+) -> None:
+    """Write down what has become of a run, and go on to the next one."""
+    run = place[Place.NEXT]
+    outcomes.steps[run] = evidence.clock[Clock.ROUNDS]
+    for level in range(milestones.times.shape[0]):
+        time = milestones.times[level]
+        reached = time >= 0
+        last = max(progress[Progress.ANSWER], 0)
+        outcomes.times[run, level] = time
+        outcomes.answers[run, level] = milestones.answers[level] if reached else last
+        for a in range(evidence.counts.shape[0]):
+            pulls = milestones.pulls[level, a] if reached else evidence.counts[a]
+            outcomes.pulls[run, level, a] = pulls
+    place[Place.NEXT], place[Place.BEGUN] = run + 1, 0

@@ -34,6 +34,7 @@ class Prepared(NamedTuple):
 
     start: Callable[[], Run]  # a fresh run
     advance: Callable[..., int]  # `engine.advance` for such runs
+    drive: Callable[..., int] | None  # `engine.drive`; none with a rule or test in plain Python
 
 
 def prepare(
@@ -83,8 +84,14 @@ def prepare(
         )
         return Run(no_evidence(task), stopping, own_rule._make(sampling), _milestones(task, deltas))
 
-    compiled = rule.compiled and test.compiled
-    return Prepared(start, _loop(own_rule, own_test) if compiled else engine.advance)
+    if not (rule.compiled and test.compiled):
+        return Prepared(start, engine.advance, None)
+    drive = _loop(own_rule, own_test)
+
+    def advance(*arguments: Any) -> int:
+        return drive(*arguments, engine.ALONE)
+
+    return Prepared(start, advance, drive)
 
 
 def _check_ridge(test: StoppingTest, *, sigma_known: bool) -> None:
@@ -150,7 +157,8 @@ def _milestones(task: Task, deltas: Sequence[float]) -> Milestones:
 
 @cache
 def _loop(rule: Any, test: Any) -> Callable[..., int]:
-    return unbroken(compiled_twin(engine.advance, engine.record, engine.decide))
+    parts = engine.record, engine.decide, engine.advance
+    return unbroken(compiled_twin(engine.drive, *parts))
 
 
 def _own_type(state: Any, part: Any, *functions: Callable[..., Any] | None) -> Any:

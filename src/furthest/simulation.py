@@ -10,20 +10,34 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
+from furthest.blocks import in_one_block
 from furthest.codes import Noise
 from furthest.compiling import announced, words
-from furthest.engine import Run, simulated
+from furthest.engine import (
+    SLICE,
+    Outcomes,
+    Place,
+    Run,
+    Series,
+    Source,
+    finish,
+    no_outcomes,
+    simulated,
+)
 from furthest.errors import InputError, ParameterError, UnstoppedWarning
+from furthest.kernels.evidence import Clock
+from furthest.kernels.linalg import Counts
+from furthest.kernels.streams import streams_of
 from furthest.preparation import Prepared, prepare
 from furthest.problem import Problem, check_noise
 from furthest.results import Results
-from furthest.stopping.nomination import Progress
 from furthest.strategy import Strategy
 from furthest.task import Smoothness, Task
 from furthest.watching import NOBODY, Watch, is_watched
@@ -32,8 +46,8 @@ from furthest.workers import spread
 # Four times what the paper's longest cells need on average; a second or two of compiled code.
 MAX_ROUNDS = 1_000_000
 
-# Compiled code cannot be interrupted: return to Python this often.
-SLICE = 50_000
+# So many runs are given memory at a time.
+SERIES = 1024
 
 Advance = Callable[[int], None]
 
@@ -186,7 +200,7 @@ def follow(
     task, truth = strategy.seen(problem.task), problem.whiten(mu)
     ready = prepare(strategy, task, (delta,), truth, problem.smoothness)
     source = simulated(task.arms @ truth, deviation / problem.unit, either=_is_either(problem))
-    streams = _streams.of_run(seed, number)
+    streams = _generators.of_run(seed, number)
     run = ready.start()
     for budget in budgets:
         ready.advance(task, run, source, *streams, budget, True)
@@ -248,14 +262,14 @@ def _check(
 def warm_up(job: Simulation) -> None:
     """Compile, or load from disk, without simulating anything; finds bad options early."""
     with announced(words(job.strategy)):
-        _simulate_run(job._replace(max_rounds=0), _ready(job), 0, NOBODY.within)
+        _simulate_chunk(job._replace(max_rounds=0), 0, 1)
 
 
 def _ready(job: Simulation) -> Prepared:
     return prepare(job.strategy, job.task, job.deltas, job.truth, job.smoothness)
 
 
-class _Streams(threading.local):
+class _Generators(threading.local):
     """Two generators, for the noise and for the strategy, which every run sets anew.
 
     Without Numba's runtime each call of a kernel holds on to its generators for ever: with new
@@ -263,52 +277,94 @@ class _Streams(threading.local):
     """
 
     def __init__(self) -> None:
-        self._generators = Generator(PCG64(0)), Generator(PCG64(0))
+        self.both = Generator(PCG64(0)), Generator(PCG64(0))
 
     def of_run(self, seed: int, number: int) -> tuple[Generator, Generator]:
         """Noise and internal randomness of one run: a function of the seed and its number."""
-        for stream, generator in enumerate(self._generators):
+        for stream, generator in enumerate(self.both):
             fresh = PCG64(SeedSequence(seed, spawn_key=(number, stream)))
             generator.bit_generator.state = fresh.state
-        return self._generators
+        return self.both
 
 
-_streams = _Streams()
+_generators = _Generators()
+
+# Simulates runs from the first one's number on: says how many measurements the run under way has,
+# whenever somebody might look.
+Several = Callable[[int, Counts, Outcomes], Iterator[int]]
 
 
-def _simulate_run(job: Simulation, ready: Prepared, number: int, within: Advance) -> Runs:
-    """One run, from its own random streams."""
-    streams = _streams.of_run(job.seed, number)
+def _simulated(job: Simulation, numbers: range, within: Advance = NOBODY.within) -> Iterator[Runs]:
+    """These runs, as they are finished; those before Ctrl-C come before the exception."""
+    ready = _ready(job)
     source = simulated(job.means, job.noise, either=job.either)
-    run = ready.start()
-    (times, answers, pulls), counts = run.milestones, run.evidence.counts
-    until = taken = 0
-    while taken == until:
-        until = min(until + SLICE, job.max_rounds)
-        taken += ready.advance(job.task, run, source, *streams, until, True)
-        if taken == job.max_rounds:
-            break
-        within(taken)
+    several = _in_memory_of_one(job, ready, source) or partial(_one_by_one, job, ready, source)
+    for first in numbers[::SERIES]:
+        place = np.zeros(len(Place), np.int64)
+        runs, levels, arms = min(SERIES, numbers.stop - first), len(job.deltas), len(job.means)
+        outcomes = no_outcomes(runs, levels, arms)
+        known = 0
+        try:
+            for taken in several(first, place, outcomes):
+                yield _runs(first, known, int(place[Place.NEXT]), outcomes)
+                known = int(place[Place.NEXT])
+                if taken:
+                    within(taken)
+        except KeyboardInterrupt:
+            yield _runs(first, known, int(place[Place.NEXT]), outcomes)
+            raise
+
+
+def _runs(first: int, begin: int, end: int, outcomes: Outcomes) -> Runs:
+    """Some of them, with what was known at the end of those that never stopped."""
+    steps, times, answers, pulls = (each[begin:end] for each in outcomes)
     stopped = times >= 0
-    times[~stopped] = taken
-    answers[~stopped] = max(run.stopping.progress[Progress.ANSWER], 0)
-    pulls[~stopped] = counts
-    numbers, steps = np.array([number]), np.array([taken])
-    return Runs(numbers, times[None], answers[None], pulls[None], stopped[None], steps)
+    times = np.where(stopped, times, steps[:, None])
+    return Runs(np.arange(first + begin, first + end), times, answers, pulls, stopped, steps)
+
+
+def _in_memory_of_one(job: Simulation, ready: Prepared, source: Source) -> Several | None:
+    """Within compiled code, in the memory of a single run; None where that cannot be."""
+    drive = ready.drive
+    block = in_one_block(ready.start()) if drive else None
+    streams = streams_of(job.seed, *_generators.both) if block else None
+    if drive is None or block is None or streams is None:
+        return None
+    run, memory = block
+    fresh = memory.copy()
+
+    def several(first: int, place: Counts, outcomes: Outcomes) -> Iterator[int]:
+        series = Series(first, place, memory, fresh, streams, outcomes)
+        while place[Place.NEXT] < len(outcomes.steps):
+            drive(job.task, run, source, *_generators.both, job.max_rounds, True, series)
+            yield int(run.evidence.clock[Clock.ROUNDS] * place[Place.BEGUN])
+
+    return several
+
+
+def _one_by_one(
+    job: Simulation, ready: Prepared, source: Source, first: int, place: Counts, outcomes: Outcomes
+) -> Iterator[int]:
+    """Every run with a new state: what an own rule in plain Python keeps is anybody's guess."""
+    while place[Place.NEXT] < len(outcomes.steps):
+        run = ready.start()
+        streams = _generators.of_run(job.seed, first + int(place[Place.NEXT]))
+        until = taken = 0
+        while taken == until < job.max_rounds:
+            yield taken
+            until = min(until + SLICE, job.max_rounds)
+            taken += ready.advance(job.task, run, source, *streams, until, True)
+        finish(run.evidence, run.milestones, run.stopping.progress, place, outcomes)
+        yield 0
 
 
 def _simulate_chunk(job: Simulation, first: int, last: int) -> Runs:
-    ready = _ready(job)
-    numbers = range(first, last)
-    return _join([_simulate_run(job, ready, each, NOBODY.within) for each in numbers], job)
+    return _join(list(_simulated(job, range(first, last))), job)
 
 
 def _join(batches: list[Runs], job: Simulation) -> Runs:
-    if not batches:
-        levels, arms = len(job.deltas), len(job.means)
-        none, pulls = np.zeros((0, levels), np.int64), np.zeros((0, levels, arms), np.int64)
-        return Runs(none[:, 0], none, none, pulls, none > 0, none[:, 0])
-    return Runs(*(np.concatenate(arrays) for arrays in zip(*batches, strict=True)))
+    nothing = _runs(0, 0, 0, no_outcomes(0, len(job.deltas), len(job.means)))
+    return Runs(*(np.concatenate(arrays) for arrays in zip(nothing, *batches, strict=True)))
 
 
 def _collect(job: Simulation, numbers: range, jobs: int, watch: Watch) -> tuple[Runs, bool]:
@@ -316,7 +372,7 @@ def _collect(job: Simulation, numbers: range, jobs: int, watch: Watch) -> tuple[
     finished: list[Runs] = []
     alone = jobs == 1
     batches = (
-        _one_process(job, numbers, watch.within) if alone else _many_processes(job, numbers, jobs)
+        _simulated(job, numbers, watch.within) if alone else _many_processes(job, numbers, jobs)
     )
     try:
         for batch in batches:
@@ -325,12 +381,6 @@ def _collect(job: Simulation, numbers: range, jobs: int, watch: Watch) -> tuple[
     except KeyboardInterrupt:
         return _join(finished, job), True
     return _join(finished, job), False
-
-
-def _one_process(job: Simulation, numbers: range, within: Advance) -> Iterator[Runs]:
-    ready = _ready(job)
-    for number in numbers:
-        yield _simulate_run(job, ready, number, within)
 
 
 def _many_processes(job: Simulation, numbers: range, jobs: int) -> Iterator[Runs]:

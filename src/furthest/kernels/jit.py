@@ -66,12 +66,18 @@ PART: Any = OPTIONS | {
 def compiled_twin(function: Callable[P, R], *parts: Callable[..., Any]) -> Callable[P, R]:
     """A kernel made of plain Python functions, which stay plain where Python calls them.
 
-    The `parts`, functions that it calls by their names, are merged into it.
+    The `parts`, functions that it and they call by their names, are merged into it.
     """
-    names = function.__globals__ | {part.__name__: inlined(part) for part in parts}
+    names = dict(function.__globals__)
+    names |= {part.__name__: inlined(_twin(part, names)) for part in parts}
+    return kernel(_twin(function, names))
+
+
+def _twin(function: Callable[P, R], names: dict[str, Any]) -> Callable[P, R]:
+    """The same function with other names around it."""
     twin = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
     twin.__module__, twin.__qualname__ = function.__module__, function.__qualname__
-    return kernel(cast("Callable[P, R]", twin))
+    return cast("Callable[P, R]", twin)
 
 
 def _compiled(function: Callable[P, R], *, forceinline: bool) -> Callable[P, R]:
