@@ -4,6 +4,8 @@
  * and of the estimate, the stopping test with the instantaneous furthest answer at every round,
  * AdaHedge, C-tracking with forced exploration. Reads K d Z, c, e, then arms, answers and means;
  * prints nanoseconds per round (the best of several repetitions) and the pulls of the last one.
+ * With a third argument, ln 1/delta, it makes REPEATS runs that stop at the paper's threshold, of at
+ * most ROUNDS rounds each, and prints their mean number of rounds and how often each answer was given.
  *
  *     cc -O3 -march=native -ffast-math lebai.c -lm -o lebai && ./lebai ROUNDS REPEATS < instance
  */
@@ -275,6 +277,30 @@ static double *read_array(long n) {
     return x;
 }
 
+static void whole_runs(long rounds, long runs, double level) {
+    long *given = calloc(Z, sizeof(long)), steps = 0;
+    for (long r = 0; r < runs; r++) {
+        seed(r + 1);
+        start();
+        int answer = 0;
+        while (t < rounds) {
+            int arm = (int)t;
+            if (t >= K) {
+                double glr;
+                answer = furthest(&glr);
+                if (glr > 2 * (2 * d * log(4 + log((double)t / d)) + level)) break;
+                arm = choose(answer);
+            }
+            record(arm, means[arm] + normal());
+        }
+        steps += t;
+        given[answer]++;
+    }
+    printf("%.3f", (double)steps / runs);
+    for (int z = 0; z < Z; z++) printf(" %ld", given[z]);
+    printf("\n");
+}
+
 int main(int argc, char **argv) {
     const long rounds = argc > 1 ? atol(argv[1]) : 100000, repeats = argc > 2 ? atol(argv[2]) : 3;
     if (scanf("%d %d %d %lf %lf", &K, &d, &Z, &c, &e) != 5) return 2;
@@ -287,6 +313,7 @@ int main(int argc, char **argv) {
     projected = array(d * Z); columns = array(d * Z); widths = array(K); sums = array(K);
     across = array(K); losses = array(K); played = array(K); weights = array(K); gains = array(K);
     cumulative = array(K); counts = calloc(K, sizeof(long));
+    if (argc > 3) { whole_runs(rounds, repeats, atof(argv[3])); return 0; }
     double best = INFINITY;
     long stops = 0;
     for (long r = 0; r < repeats; r++) {

@@ -1,15 +1,18 @@
-"""Time per round of LεBAI beside the same loop in C; compile time, warm start, two processes.
+"""LεBAI beside the same loop in C, per round and in whole runs; compile time, two processes.
 
 All figures come from one run on one machine, C and Python measured in turn; compare the ratios.
 """
 
 import argparse
+import json
+import math
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -47,16 +50,20 @@ def compile_c(folder: Path) -> Path:
     return program
 
 
-def c_time(program: Path, problem: Problem, mu: np.ndarray, rounds: int) -> float:
-    """Microseconds per round of the C program."""
+def in_c(program: Path, problem: Problem, mu: np.ndarray, *arguments: float) -> list[float]:
+    """What the C program prints."""
     task = problem.task
     numbers = [*task.arms.shape, len(task.answers), task.c, task.e]
     arrays = (task.arms, task.answers, task.arms @ problem.whiten(mu))
     text = " ".join(map(repr, [*numbers, *np.concatenate([a.ravel() for a in arrays]).tolist()]))
-    done = subprocess.run(
-        [program, str(rounds), "1"], input=text, capture_output=True, text=True, check=True
-    )
-    return float(done.stdout.split()[0]) / 1e3
+    command = [str(program), *map(str, arguments)]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    return [float(word) for word in done.stdout.split()]
+
+
+def c_time(program: Path, problem: Problem, mu: np.ndarray, rounds: int) -> float:
+    """Microseconds per round of the C program."""
+    return in_c(program, problem, mu, rounds, 1)[0] / 1e3
 
 
 def engine_time(problem: Problem, mu: np.ndarray, rounds: int) -> float:
@@ -87,6 +94,44 @@ def rounds_table(repeats: int) -> None:
             ]
             c, ours = np.min(pairs, axis=0)
             print(f"{name:<18}{c:>9.3f}{ours:>10.3f}{ours / c:>8.2f}", flush=True)
+
+
+def whole_runs(repeats: int, runs: int) -> None:
+    """The same study simulated often, from start to end: another process, a call, and a round.
+
+    Each in turn, the least disturbed of several; the random numbers are not the same.
+    """
+    instance = ft.hard()
+    problem, mu, strategy = instance.problem, instance.truth, Strategy("lebai", threshold="paper")
+    command = [sys.executable, "-m", "furthest", "simulate", "hard", "--sampling", "lebai"]
+    command += ["--threshold", "paper", "--json", "--runs", str(runs)]
+    ways: dict[str, Callable[[], float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        program = compile_c(Path(folder))
+        level = math.log(1 / 0.01)
+        ways["C, its process"] = lambda: in_c(program, problem, mu, 10**6, runs, level)[0]
+        ways["ft.simulate"] = lambda: float(
+            ft.simulate(problem, mu, strategy, runs=runs, quiet=True).steps / runs
+        )
+        ways["furthest simulate, its process"] = lambda: json.loads(
+            subprocess.run(command, capture_output=True, check=True).stdout
+        )["results"][0]["mean"]
+        ways["four rounds of each run"] = lambda: float(
+            ft.simulate(problem, mu, strategy, runs=runs, max_rounds=4, quiet=True).steps / runs
+        )
+        print(f"\n{runs} runs on hard, δ = .01, best of {repeats}, one core")
+        print(f"{'':<34}{'rounds':>8}{'s':>9}{'µs a run':>10}{'to C':>7}")
+        best = dict.fromkeys(ways, math.inf)
+        rounds = {}
+        for _ in range(repeats):
+            for name, way in ways.items():
+                started = time.perf_counter()
+                rounds[name] = way()
+                best[name] = min(best[name], time.perf_counter() - started)
+        for name, seconds in best.items():
+            ratio = seconds / best["C, its process"]
+            micro = seconds / runs * 1e6
+            print(f"{name:<34}{rounds[name]:>8.1f}{seconds:>9.3f}{micro:>10.2f}{ratio:>7.2f}")
 
 
 def start_times() -> None:
@@ -134,6 +179,7 @@ def main() -> None:
     arguments = parser.parse_args()
     rounds_table(arguments.repeats)
     if not arguments.rounds_only:
+        whole_runs(arguments.repeats, 10_000)
         start_times()
         two_processes(arguments.runs)
 

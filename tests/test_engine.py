@@ -149,8 +149,7 @@ def test_options_do_not_multiply_compilations():
         """What the loop that is really used was compiled for, after such a simulation."""
         instance, strategy = files.find_instance(**question), Strategy("uniform", **parts)
         simulate(instance.problem, instance.truth, strategy, deltas, runs=1)
-        loop: Any = prepare(strategy, instance.problem.task, [0.1]).advance
-        assert loop is not engine.advance
+        loop: Any = prepare(strategy, instance.problem.task, [0.1]).drive
         return loop, len(loop.__wrapped__.signatures)
 
     one = signatures({"text": "hard"}, threshold="paper")
@@ -175,13 +174,13 @@ def test_a_live_study_uses_the_loop_of_a_simulation():
     problem = files.find_instance("hard").problem
     strategy = Strategy("uniform", threshold="paper")
     simulate(problem, [1, 0], strategy, 0.1, runs=1)
-    loop: Any = prepare(strategy, problem.task, [0.1]).advance
+    loop: Any = prepare(strategy, problem.task, [0.1]).drive
     before = len(loop.__wrapped__.signatures)
     fold = Fold(Settings(problem, strategy, 0.1, 0, 60.0, "tag"))
     fold.take(single(np.array([0, 1, 2, 3, 0]), np.ones(5)))
     assert fold.suggest([], 3)
     assert len(loop.__wrapped__.signatures) == before == 1
-    assert fold.advance is loop
+    assert prepare(strategy, fold.task, [0.1]).drive is loop
 
 
 def test_the_initial_design_comes_first_and_in_order():

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import furthest
-from furthest import errors, instances, simulation
+from furthest import errors, files, instances, sampling, simulation
 from furthest.columns import read_csv
+from furthest.problem import Problem
 from furthest.sampling.rule import Rule
 from furthest.simulation import simulate
 from furthest.strategy import Strategy
@@ -44,6 +45,48 @@ def test_results_do_not_depend_on_the_number_of_workers(schedule):
     alone = run(strategy, delta=[0.2, 0.01], runs=41, seed=3)
     for jobs in (2, 3):
         assert_same(alone, run(strategy, delta=[0.2, 0.01], runs=41, seed=3, jobs=jobs))
+
+
+def assert_no_run_remembers(monkeypatch, *arguments, **options):
+    """Runs in the memory of one, copied anew for each, and runs with states of their own."""
+    together = run(*arguments, **options)
+    monkeypatch.setattr(simulation, "_in_memory_of_one", lambda *_: None)
+    apart = run(*arguments, **options)
+    assert_same(together, apart)
+    assert together.steps == apart.steps
+
+
+ONE_IN_THREE = instances.random(d=3, seed=5)
+YES_NO = instances.Instance(
+    "", Problem.options(["A", "B", "C"], eps=0.1, noise="bernoulli"), np.array([0.7, 0.5, 0.2])
+)
+UNKNOWN = instances.Instance("", Problem(HARD.problem.arms, sigma=None), HARD.truth)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "options"),
+    [
+        (Strategy(), {}),
+        (Strategy(), {"instance": ONE_IN_THREE, "max_rounds": 150}),
+        (Strategy(), {"instance": YES_NO}),
+        (Strategy(), {"instance": UNKNOWN, "delta": [0.5, 0.1]}),
+        (Strategy(threshold="paper", schedule="sticky:bernoulli"), {"delta": [0.1, 0.3, 0.01]}),
+        (Strategy("lebai", candidate="furthest"), {"instance": ONE_IN_THREE}),
+        (Strategy("xy-adaptive", stopping="elimination"), {"max_rounds": 3000}),
+        (Strategy("uniform", threshold="paper"), {"delta": 1e-300, "runs": 6}),
+    ],
+)
+def test_no_run_remembers_another(monkeypatch, strategy, options):
+    assert_no_run_remembers(monkeypatch, strategy, **({"runs": 20, "seed": 8} | options))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sampling.MODULES)
+def test_no_rule_remembers_another_run(monkeypatch, name):
+    instance = files.find_instance("random:d=3,seed=2", notion="additive", eps=0.2)
+    assert_no_run_remembers(
+        monkeypatch, Strategy(name, threshold="paper"), 0.1, instance, runs=9, max_rounds=2000
+    )
 
 
 def test_results_do_not_depend_on_how_many_runs_there_are():
@@ -497,8 +540,9 @@ def break_in(runs=0):
 instance, strategy = ft.hard(), ft.Strategy("uniform", stopping="glr")
 """
 SIMULATED = """
-results = ft.simulate(instance.problem, instance.mu, strategy, 0.5, runs=9, progress=break_in)
-print(results.interrupted, results.numbers)
+results = ft.simulate(instance.problem, instance.mu, strategy, 0.5, runs=999, progress=break_in)
+some = results.runs
+print(results.interrupted, 0 < some < 999, (results.numbers == np.arange(some)).all())
 """
 MEASURED = """
 fold = Fold(Settings(instance.problem, strategy, 0.1, 0, 60.0, "tag"))
@@ -512,7 +556,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize(
-    ("doing", "said"), [(SIMULATED, "True [0]\n"), (MEASURED, "interrupted\n")]
+    ("doing", "said"), [(SIMULATED, "True True True\n"), (MEASURED, "interrupted\n")]
 )
 def test_a_signal_waits_while_numba_unpacks_a_generator(python, doing, said):
     process = python("-c", BREAKING_IN + doing)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from compilations import COUNT_COMPILATIONS
+from furthest import sampling
 from furthest.kernels import shipped
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,7 +41,7 @@ def test_nothing_is_compiled_where_it_is_installed(tmp_path):
     """In an environment of its own, with nothing on its path: no C compiler, no other package."""
     level = next(iter(shipped.levels()))
     script = ROOT / "scripts" / "wheel.py"
-    done(sys.executable, script, "lebai", "--only", level, "--out", tmp_path / "dist")
+    done(sys.executable, script, sampling.DEFAULT, "--only", level, "--out", tmp_path / "dist")
     [wheel] = (tmp_path / "dist").glob("*.whl")
     assert f"cp{sys.version_info.major}{sys.version_info.minor}" in wheel.name
     place = tmp_path / "environment"

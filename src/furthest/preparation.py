@@ -34,7 +34,7 @@ class Prepared(NamedTuple):
 
     start: Callable[[], Run]  # a fresh run
     advance: Callable[..., int]  # `engine.advance` for such runs
-    drive: Callable[..., int] | None  # `engine.drive`; none with a rule or test in plain Python
+    drive: Callable[..., int] | None  # `engine.drive`; none where `start` may do anything
 
 
 def prepare(
@@ -91,7 +91,9 @@ def prepare(
     def advance(*arguments: Any) -> int:
         return drive(*arguments, engine.ALONE)
 
-    return Prepared(start, advance, drive)
+    # A part from elsewhere may keep its states, or make no two alike: each run gets a new one.
+    ours = (own_rule, own_test) == (type(sampling), type(judging))
+    return Prepared(start, advance, drive if ours else None)
 
 
 def _check_ridge(test: StoppingTest, *, sigma_known: bool) -> None:

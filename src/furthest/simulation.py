@@ -345,7 +345,7 @@ def _in_memory_of_one(job: Simulation, ready: Prepared, source: Source) -> Sever
 def _one_by_one(
     job: Simulation, ready: Prepared, source: Source, first: int, place: Counts, outcomes: Outcomes
 ) -> Iterator[int]:
-    """Every run with a new state: what an own rule in plain Python keeps is anybody's guess."""
+    """Every run with a new state."""
     while place[Place.NEXT] < len(outcomes.steps):
         run = ready.start()
         streams = _generators.of_run(job.seed, first + int(place[Place.NEXT]))
