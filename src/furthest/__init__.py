@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         UnstoppedWarning,
         ValueRefusedError,
         VerificationError,
+        WorkersError,
     )
     from furthest.files import read_problem, write_problem
     from furthest.instances import Instance, circle, hard, random, soare
@@ -110,6 +111,7 @@ _HOMES = {
     "UnstoppedWarning": "errors",
     "ValueRefusedError": "errors",
     "VerificationError": "errors",
+    "WorkersError": "errors",
     "circle": "instances",
     "complexity": "characteristic",
     "expected_eps": "budgeting",
@@ -171,6 +173,7 @@ __all__ = [
     "UnstoppedWarning",
     "ValueRefusedError",
     "VerificationError",
+    "WorkersError",
     "circle",
     "complexity",
     "expected_eps",
