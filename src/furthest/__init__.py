@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         Trial,
     )
     from furthest.study.study import Study
+    from furthest.sweeps.sweeping import Sweep, sweep
 
 __version__ = "0.5.0"  # here alone: pyproject.toml reads it
 
@@ -105,6 +106,7 @@ _HOMES = {
     "Study": "study.study",
     "StudyError": "errors",
     "Summary": "results",
+    "Sweep": "sweeps.sweeping",
     "TooFewAnswersError": "errors",
     "Trial": "study.records",
     "UnknownStudyError": "errors",
@@ -120,6 +122,7 @@ _HOMES = {
     "read_problem": "files",
     "simulate": "simulation",
     "soare": "instances",
+    "sweep": "sweeps.sweeping",
     "write_problem": "files",
 }
 
@@ -167,6 +170,7 @@ __all__ = [
     "Study",
     "StudyError",
     "Summary",
+    "Sweep",
     "TooFewAnswersError",
     "Trial",
     "UnknownStudyError",
@@ -182,6 +186,7 @@ __all__ = [
     "read_problem",
     "simulate",
     "soare",
+    "sweep",
     "write_problem",
 ]
 

@@ -92,7 +92,7 @@ def width(jobs: int, executor: Executor | None) -> int:
     client: Any = getattr(executor, "_client", None)  # of Dask
     if hasattr(client, "ncores"):
         return max(1, sum(client.ncores().values()))
-    return getattr(executor, "_max_workers", MANY)
+    return int(getattr(executor, "_max_workers", MANY))
 
 
 def check_workers(jobs: int, executor: Executor | None) -> None:
@@ -185,17 +185,26 @@ def _sender(executor: Executor, function: Callable[..., T]) -> Callable[..., Fut
 
 
 def _packed(function: Callable[..., Any]) -> bytes:
-    """A function and what it holds; what is defined in a script goes by its code, if it can."""
+    """A function and what it holds; what is defined in a script or notebook goes by its code."""
+    packed, reason = _pickled(pickle, function)
+    if packed is None or b"__main__" in packed:
+        try:
+            import cloudpickle
+        except ImportError:
+            pass
+        else:
+            packed, reason = _pickled(cloudpickle, function)
+    if packed is None:
+        raise InputError(f"this cannot be sent to workers ({reason}): {OWN_RULES}")
+    return packed
+
+
+def _pickled(how: Any, function: Callable[..., Any]) -> tuple[bytes | None, Exception | None]:
+    """The bytes, or what is in their way."""
     try:
-        packed = pickle.dumps(function)
-        if b"__main__" not in packed:
-            return packed
-        import cloudpickle
-    except ImportError:
-        return packed
+        return how.dumps(function), None
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise InputError(f"this cannot be sent to workers ({error}): {OWN_RULES}") from None
-    return bytes(cloudpickle.dumps(function))
+        return None, error
 
 
 def _answer(version: str, packed: bytes, *call: Any) -> Any:
