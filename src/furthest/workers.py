@@ -91,7 +91,7 @@ def width(jobs: int, executor: Executor | None) -> int:
         return jobs
     client: Any = getattr(executor, "_client", None)  # of Dask
     if hasattr(client, "ncores"):
-        return max(1, sum(client.ncores().values()))
+        return max(1, int(sum(client.ncores().values())))
     return int(getattr(executor, "_max_workers", MANY))
 
 

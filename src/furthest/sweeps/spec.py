@@ -222,7 +222,8 @@ class _Reader:
             self._check_keys(where, given, OF_INSTANCES)
             name = str(given.get("name", getattr(entry, "name", given.get("instance", ""))))
             self._check_new(where, name, names)
-            for eps in self._numbers("eps") or [None]:
+            every: list[float | None] = [*(self._numbers("eps") or [None])]
+            for eps in every:
                 found = self._try(where, lambda given=given, eps=eps: self._instance(given, eps))
                 if found.mu is None:
                     raise self._wrong(where, f"{name!r} has no true parameter: give it a mu")
@@ -277,9 +278,7 @@ class _Reader:
         given = self.data.get(key)
         if given is None:
             return None
-        numbers = (
-            list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-        )
+        numbers = list(given) if isinstance(given, list | tuple) else [given]
         for each in numbers:
             if isinstance(each, bool) or not isinstance(each, int | float):
                 raise self._wrong(key, f"must be numbers, not {each!r}")

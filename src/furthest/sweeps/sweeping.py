@@ -59,8 +59,17 @@ class Row:
     @property
     def ratio(self) -> float:
         """The mean, in the unit of the limit, over the limit."""
-        spent = self.summary.mean if self.summary.cost is None else self.summary.cost
-        return spent / self.limit if self.limit > 0 else math.nan
+        cost = self.summary.cost
+        return self._over(self.summary.mean if cost is None else cost)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the ratio."""
+        error = self.summary.cost_sem
+        return self._over(self.summary.sem if error is None else error)
+
+    def _over(self, mean: float) -> float:
+        return mean / self.limit if self.limit > 0 else math.nan
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data; None for what is no number, or infinite."""
@@ -95,10 +104,26 @@ class Sweep:
     def columns(self) -> Columns:
         """The rows as columns."""
         rows = [row.to_dict() for row in self.rows]
-        empty = {None: math.nan}
         return {
-            name: np.array([empty.get(row[name], row[name]) for row in rows]) for name in rows[0]
+            name: np.array([math.nan if row[name] is None else row[name] for row in rows])
+            for name in rows[0]
         }
+
+    def draw(self, path: str | Path) -> None:
+        """The mean of every row in multiples of its limit, as a picture (extra: plot)."""
+        from furthest.plots import Dot, dots
+
+        points = [
+            Dot(
+                f"δ = {row.delta:g}",
+                f"{row.instance}, ε = {row.eps:g}",
+                row.strategy,
+                row.ratio,
+                2 * row.error,
+            )
+            for row in self.rows
+        ]
+        dots(points, path, what="mean ± 2 s.e., in multiples of T_ε ln(1/δ)")
 
     def to_dict(self) -> dict[str, Any]:
         """What `furthest sweep --json` prints."""
@@ -238,9 +263,11 @@ def sweep(
     with announced("what the sweep needs", said=False if quiet else None):
         job = Job(read, Path(out))
         with _shown(sum(job.left.values()), progress, quiet=quiet) as watch:
-            return job.finish(
-                jobs, lambda piece: watch.finished(piece.last - piece.first), executor
-            )
+
+            def told(piece: Piece) -> None:
+                watch.finished(piece.last - piece.first)
+
+            return job.finish(jobs, told, executor)
 
 
 def _shown(runs: int, progress: Advance | None, *, quiet: bool) -> AbstractContextManager[Watch]:
