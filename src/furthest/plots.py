@@ -109,9 +109,9 @@ class Dot(NamedTuple):
 def dots(points: Sequence[Dot], path: str | Path, *, what: str) -> None:
     """Numbers with their errors: a panel beside the other, rows below one another."""
     plt = pyplot()
-    panels, rows, names = (
-        list(dict.fromkeys(point[place] for point in points)) for place in range(3)
-    )
+    panels = list(dict.fromkeys(point.panel for point in points))
+    rows = list(dict.fromkeys(point.row for point in points))
+    names = list(dict.fromkeys(point.series for point in points))
     figure, axes = plt.subplots(
         *(1, len(panels)),
         figsize=(2.5 + 3.2 * len(panels), 1.6 + len(rows) * (0.3 + 0.13 * len(names))),
@@ -126,9 +126,8 @@ def dots(points: Sequence[Dot], path: str | Path, *, what: str) -> None:
             colour, _ = look(number)
             marker = MARKERS[number // len(COLOURS) % len(MARKERS)]
             values, errors = [each.value for each in own], [each.error for each in own]
-            axis.errorbar(
-                values, places, xerr=errors, fmt=marker, color=colour, label=one_line(name)
-            )
+            label = one_line(name)
+            axis.errorbar(values, places, xerr=errors, fmt=marker, color=colour, label=label)
         axis.set_title(one_line(panel), loc="left", fontsize=11)
         axis.spines[["top", "right"]].set_visible(False)
         axis.axvline(1.0, color="black", linewidth=1.0)
@@ -137,7 +136,7 @@ def dots(points: Sequence[Dot], path: str | Path, *, what: str) -> None:
     axes[0][0].set_ylim(len(rows), -0.3)
     figure.supxlabel(what, fontsize=10)
     handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
     _save(figure, path)
 
 

@@ -98,18 +98,18 @@ def _show(done: "Sweep", folder: Path, figure: Path | None) -> None:
     from rich.console import Console
 
     console = Console()
-    heads = ("ε", "rule", "δ", "mean ± s.e.", "× limit", "5 % … 95 %", "errors")
+    heads = ("δ", "mean ± s.e.", "× limit", "5 % … 95 %", "errors")
     priced = any(row.summary.cost is not None for row in done.rows)
-    table = o.table("instance", *heads, *(("cost ± s.e.",) * priced), right=True)
+    table = o.table("rule", *heads, *(("cost ± s.e.",) * priced), right=True)
     last = ""
     for row in done.rows:
         found = row.summary
-        question = f"{row.instance}, {row.eps}"
-        if last and question != last:
+        question = f"{row.instance}, ε = {row.eps:g}"
+        if question != last:
             table.add_section()
+            table.add_row(f"[bold]{o.plain(question)}[/bold]")
+            last = question
         table.add_row(
-            "" if question == last else o.plain(row.instance),
-            "" if question == last else f"{row.eps:g}",
             o.plain(row.strategy) + ("" if row.proven else " (not proven)"),
             f"{row.delta:g}",
             f"{found.mean:.0f} ± {found.sem:.1f}",
@@ -118,7 +118,6 @@ def _show(done: "Sweep", folder: Path, figure: Path | None) -> None:
             str(found.errors) + (f", {found.unstopped} open" if found.unstopped else ""),
             *o.cost_cell(found),
         )
-        last = question
     console.print(table)
     console.print(
         f"[dim]{done.runs:,} runs each; this call: {done.work.units:,} runs, "

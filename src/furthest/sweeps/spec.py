@@ -222,7 +222,7 @@ class _Reader:
             self._check_keys(where, given, OF_INSTANCES)
             name = str(given.get("name", getattr(entry, "name", given.get("instance", ""))))
             self._check_new(where, name, names)
-            every: list[float | None] = [*(self._numbers("eps") or [None])]
+            every: Sequence[float | None] = self._numbers("eps") or [None]
             for eps in every:
                 found = self._try(where, lambda given=given, eps=eps: self._instance(given, eps))
                 if found.mu is None:
