@@ -452,9 +452,9 @@ def test_an_interruption_keeps_the_finished_runs(jobs):
 def test_runs_keep_their_numbers_where_some_between_them_are_missing(monkeypatch, tmp_path):
     """Chunks come in any order; an interruption leaves gaps."""
 
-    def interrupted(function, calls, jobs):
-        yield function(*calls[5])
-        yield function(*calls[2])
+    def interrupted(function, calls, keep, **_):
+        for chunk in (5, 2):
+            keep(chunk, function(*calls[chunk]))
         raise KeyboardInterrupt
 
     whole = run(delta=[0.1, 0.01], runs=40)

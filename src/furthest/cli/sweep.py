@@ -76,8 +76,8 @@ def _say_what_is_there(job: "Job") -> None:
         print(f"{_cells(job)} there already", file=sys.stderr)
     if job.others:
         print(
-            f"the specification, a file that it names, or furthest itself has changed: "
-            f"{count(job.others, 'stored cell')} not of this one, and not shown",
+            f"left out, because the specification, a file that it names or furthest itself has "
+            f"changed: {count(job.others, 'stored cell')}",
             file=sys.stderr,
         )
 
