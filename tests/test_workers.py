@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from furthest import errors, workers
+from furthest import __version__, errors, workers
 
 FORK = multiprocessing.get_context("fork")
 CALLS = [(number, 2) for number in range(9)]
@@ -37,6 +37,7 @@ def test_every_call_is_answered(means):
     assert sorted(told) == list(range(9))
 
 
+@pytest.mark.parametrize("means", ["own", "threads", "processes"], indirect=True)
 def test_an_interruption_keeps_what_was_finished(means, monkeypatch):
     """Ctrl-C comes when all is done but nothing has been handed over."""
 
@@ -44,8 +45,6 @@ def test_an_interruption_keeps_what_was_finished(means, monkeypatch):
         concurrent.futures.wait(futures)
         raise KeyboardInterrupt
 
-    if means == {"jobs": 1}:
-        pytest.skip("nothing is ever under way")
     monkeypatch.setattr(workers, "as_completed", interrupted)
     found, told = {}, []
     with pytest.raises(KeyboardInterrupt):
@@ -202,7 +201,7 @@ def test_what_a_script_defines_goes_by_its_code():
 def test_a_worker_says_what_it_cannot_find():
     missing = pickle.dumps(mortal).replace(b"mortal", b"absent")
     with pytest.raises(errors.WorkersError, match=r"cannot find .*absent.*: own rules"):
-        workers._answer(workers.__version__, missing, 1)
+        workers._answer(__version__, missing, 1)
 
 
 def test_a_worker_with_another_version_refuses():

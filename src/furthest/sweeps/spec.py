@@ -72,12 +72,12 @@ class Point:
 
     @cached_property
     def _settings(self) -> dict[str, Any]:
-        strategy = self.strategy.describe()
+        strategy, problem = self.strategy.describe(), self.instance.problem
         del strategy["guarantee"]
         places = filter(is_place, (self.strategy.sampling, self.strategy.stopping))
         return {
             "instance": self.instance.name,
-            "problem": _digest(problem_data(self.instance.problem)),
+            "problem": _digest(problem_data(problem) | {"answers": problem.answers.tolist()}),
             "mu": _digest(self.instance.truth.tolist()),
             "strategy": strategy,
             "label": self.label,
@@ -238,13 +238,16 @@ class _Reader:
             return replace(what, problem=replace(what.problem, **changed))
         if not isinstance(what, str):
             raise InputError(f"instance must be a text, as on the command line, not {what!r}")
+        mu = given.get("mu")
+        if mu is not None and not all(map(_is_number, mu if isinstance(mu, list) else [None])):
+            raise InputError(f"mu must be numbers, not {mu!r}")
         beside = self.folder / what
         return files.find_instance(
             str(beside) if beside.is_file() else what,
             eps=eps,
             notion=notion,
             sigma=given.get("sigma"),
-            mu=given.get("mu"),
+            mu=mu,
         )
 
     def _strategies(self) -> Iterator[tuple[str, str, Strategy]]:
@@ -280,7 +283,7 @@ class _Reader:
             return None
         numbers = list(given) if isinstance(given, list | tuple) else [given]
         for each in numbers:
-            if isinstance(each, bool) or not isinstance(each, int | float):
+            if not _is_number(each):
                 raise self._wrong(key, f"must be numbers, not {each!r}")
         if not numbers or len(set(numbers)) < len(numbers):
             raise self._wrong(key, "must be at least one number, and each once")
@@ -310,11 +313,16 @@ class _Reader:
 
     def _wrong(self, where: str, message: str) -> InputError:
         """The line is that of a word in the message, or of the key, if it is on one line alone."""
-        for word in [*re.findall(r"'([^']+)'", message), where]:
+        for word in [*re.findall(r"'([^']+)'", message), where.partition("[")[0]]:
             found = [number for number, line in enumerate(self.lines, 1) if word in line]
             if len(found) == 1:
-                return InputError(f"{self.name}, line {found[0]}: {where or 'here'}: {message}")
+                line = f"{self.name}, line {found[0]}"
+                return InputError(": ".join(filter(None, (line, where, message))))
         return InputError(": ".join(filter(None, (self.name, where, message))))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _digest(data: Any) -> str:
