@@ -1,15 +1,13 @@
 """A real Dask cluster: a scheduler and workers in processes of their own, two threads each."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import furthest as ft
+from clusters import Cluster
 from furthest import simulation, workers
 from furthest.columns import read_parquet
 from furthest.sampling import uniform
@@ -17,7 +15,6 @@ from furthest.sweeps import runner
 
 pytest.importorskip("distributed")
 
-LOCAL = ("--host", "127.0.0.1", "--no-dashboard")
 GRID = {
     "instances": ["hard", "random:d=3,seed=1"],
     "strategies": ["uniform", "lebai"],
@@ -27,51 +24,11 @@ GRID = {
 }
 
 
-class Cluster:
-    """A scheduler, to which workers can be added."""
-
-    def __init__(self, folder):
-        self.file = folder / "scheduler.json"
-        self.folder = folder
-        self.processes = []
-        command = (*LOCAL, "--port", "0", "--scheduler-file", self.file)
-        scheduler = self.start("scheduler", *command)
-        while "Scheduler at:" not in (line := scheduler.stderr.readline()):
-            assert line, "the scheduler has not begun"
-        self.address = line.split()[-1]
-
-    def start(self, what, *words):
-        command = [sys.executable, "-m", "dask", what, *map(str, words)]
-        # Warnings of Dask's own command line are no concern of ours.
-        environment = os.environ | {"PYTHONWARNINGS": "ignore"}
-        process = subprocess.Popen(
-            command, stderr=subprocess.PIPE, text=True, cwd=self.folder, env=environment
-        )
-        self.processes.append(process)
-        return process
-
-    def worker(self):
-        return self.start(
-            "worker",
-            *(self.address, "--no-nanny", "--nthreads", "2", *LOCAL),
-            *("--local-directory", self.folder),
-        )
-
-    def close(self):
-        for process in self.processes:
-            process.kill()
-            process.wait()
-            process.stderr.close()
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
-    try:
-        cluster.worker()
+    with Cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+        cluster.worker(threads=2)
         yield cluster
-    finally:
-        cluster.close()
 
 
 @pytest.fixture
@@ -140,7 +97,7 @@ def test_a_sweep_survives_the_loss_of_a_worker(cluster, executor, tmp_path, monk
     """One of two is killed as soon as the first piece has arrived."""
     monkeypatch.setattr(runner, "MOST", 4)
     client = executor._client
-    victim = cluster.worker()
+    victim = cluster.worker(threads=2)
     client.wait_for_workers(2)
     told = []
 
