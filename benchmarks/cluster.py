@@ -2,10 +2,11 @@
 
     python benchmarks/cluster.py [--runs 600] [--repeats 3]
 
-Seconds of wall time, one after the other in every repetition: the mean and its standard error. All
-begin with compiled code on disk and with an empty folder; the cluster's workers, of one thread
-each, are up before, and have loaded the code in a sweep that does not count. Checked: every row is
-the same.
+Seconds of wall time, of processor time that went into the runs, and of this process, which hands
+them out and stores them (alone, it makes them): means over the repetitions, one way after the other
+in each, with standard errors. All begin with compiled code on disk and with an empty folder; the
+cluster's workers, of one thread each, are up before, and have loaded the code in a sweep that does
+not count. Checked: every row is the same.
 """
 
 import argparse
@@ -46,22 +47,26 @@ def main() -> None:
                 "two processes": {"jobs": 2},
                 "two Dask workers": {"executor": executor},
             }
-            taken: dict[str, list[float]] = {way: [] for way in ways}
+            taken: dict[str, list[tuple[float, ...]]] = {way: [] for way in ways}
             rows = set()
             for number in range(wanted.repeats + 1):
                 for way, means in ways.items():
-                    began = time.perf_counter()
+                    began, here = time.perf_counter(), time.process_time()
                     out = Path(folder) / f"{way}-{number}"
                     done = ft.sweep(GRID | {"runs": wanted.runs}, out, **means)
-                    taken[way].append(time.perf_counter() - began)
+                    here, wall = time.process_time() - here, time.perf_counter() - began
+                    taken[way].append((wall, done.work.cpu, here))
                     rows.add(repr(done.rows))
     assert len(rows) == 1
     print(f"{done.work.units:,} runs, {done.work.rounds:,} measurements")
-    alone = statistics.mean(taken["alone"][1:])
-    for way, (_, *seconds) in taken.items():
-        mean = statistics.mean(seconds)
-        error = statistics.stdev(seconds) / len(seconds) ** 0.5 if len(seconds) > 1 else 0.0
-        print(f"{way:<18} {mean:6.1f} ± {error:.1f} s   {alone / mean:.2f} ×")
+    print(f"{'':<18} {'wall':>12} {'in runs':>12} {'here':>12}")
+    for way, (_, *counted) in taken.items():
+        print(f"{way:<18}", *(f"{_figure(each):>12}" for each in zip(*counted, strict=True)))
+
+
+def _figure(seconds: tuple[float, ...]) -> str:
+    error = statistics.stdev(seconds) / len(seconds) ** 0.5 if len(seconds) > 1 else 0.0
+    return f"{statistics.mean(seconds):.2f} ± {error:.2f}"
 
 
 if __name__ == "__main__":
