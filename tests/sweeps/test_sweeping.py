@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from furthest.sweeps.sweeping import Job
 
 pytest.importorskip("pyarrow")
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "sweep.toml"
 GRID = {
     "instances": ["hard", {"instance": "random:d=3,seed=1", "name": "dice"}],
     "strategies": ["uniform", {"sampling": "lingape", "stopping": "glr"}],
@@ -164,6 +167,14 @@ def test_so_does_a_sudden_death(out, tmp_path):
     done = ft.sweep(GRID, out)
     assert done.work.units == left
     assert done.rows == ft.sweep(GRID, tmp_path / "whole").rows
+
+
+def test_the_example(out):
+    spec = read_spec(EXAMPLE)
+    job = Job(replace(spec, runs=2), out)
+    done = job.finish(1, lambda piece: None)
+    assert len(done.rows) == 2 * 3 * 2 * 2
+    assert {row.strategy for row in done.rows} == {"softmin", "uniform", "LinGapE, GLR"}
 
 
 def test_costs_are_paid_and_limited_in_their_unit(out):
