@@ -150,7 +150,7 @@ def simulate(
     with announced(what, said=False if quiet else None):
         warm_up(job)
         started = time.perf_counter()
-        with _shown(strategy.name, runs, progress, quiet) as watch:
+        with shown(strategy.name, runs, progress, quiet) as watch:
             done, ended = _collect(job, range(first, first + runs), jobs, executor, watch)
         seconds = time.perf_counter() - started
 
@@ -209,9 +209,10 @@ def follow(
         yield run
 
 
-def _shown(
+def shown(
     what: str, runs: int, progress: Advance | None, quiet: bool
 ) -> AbstractContextManager[Watch]:
+    """A bar of so many runs where somebody watches, or whoever wants to hear of them instead."""
     if progress is None and not quiet and is_watched():
         from furthest.bars import patient_bar
 

@@ -137,7 +137,8 @@ def _make(
         return number
 
     try:
-        futures |= {submit(*call): number for number, call in left.items()}
+        for number, call in left.items():
+            futures[submit(*call)] = number
         for future in as_completed(list(futures)):
             told(take(future))
     except BaseException as error:

@@ -169,6 +169,13 @@ def test_so_does_a_sudden_death(out, tmp_path):
     assert done.rows == ft.sweep(GRID, tmp_path / "whole").rows
 
 
+def test_nearly_the_same_eps_are_two_questions(out):
+    grid = GRID | {"strategies": ["uniform"], "eps": [0.3, 0.3000000001], "runs": 3}
+    done = ft.sweep(grid, out)
+    assert len(done.rows) == 8
+    assert done.work.units == 4 * 3
+
+
 def test_the_example(out):
     spec = read_spec(EXAMPLE)
     job = Job(replace(spec, runs=2), out)

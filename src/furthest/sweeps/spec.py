@@ -20,8 +20,8 @@ from furthest.characteristic import complexity
 from furthest.columns import Columns
 from furthest.errors import FileError, InputError, nearest_name
 from furthest.instances import Instance
-from furthest.results import Results
-from furthest.simulation import MAX_ROUNDS, TRIAL, simulate
+from furthest.results import Results, Summary
+from furthest.simulation import LEAST, MAX_ROUNDS, MOST, TRIAL, simulate
 from furthest.strategy import Strategy, is_place
 from furthest.study.events import problem_data
 
@@ -56,11 +56,12 @@ class Point:
 
     @cached_property
     def effort(self) -> float:
-        """Seconds per run, roughly: one of them tells, or its beginning."""
+        """Seconds per run, roughly: one of them tells, or its beginning times twenty."""
         self.warm_up()
         began = time.perf_counter()
-        self._simulate(0, 1, 0, min(self.max_rounds, TRIAL))
-        return time.perf_counter() - began
+        results = self._simulate(0, 1, 0, min(self.max_rounds, TRIAL))
+        seconds = time.perf_counter() - began
+        return seconds if results.stopped.all() else seconds * MOST / LEAST
 
     def units(self, runs: int) -> int:
         """All that are asked for."""
@@ -130,35 +131,33 @@ class Point:
         expected = (self.noise or 1.0) if problem.sigma is None else None
         return complexity(problem, self.instance.truth, noise=expected, quiet=True).T
 
-    def results(self, columns: Columns, seed: int) -> Results:
-        """What `simulate` would return, from all that was stored of it."""
-        problem, levels = self.instance.problem, [columns["delta"] == each for each in self.deltas]
+    def summary(self, columns: Columns) -> list[Summary]:
+        """As `simulate` would summarise it, from all that was stored of it."""
+        levels = [columns["delta"] == delta for delta in self.deltas]
 
         def arranged(name: str) -> Any:
             return np.array([columns[name][level] for level in levels])
 
-        answers = arranged("answer")
         return Results(
-            problem=problem,
+            problem=self.instance.problem,
             strategy=self.strategy,
             delta=self.deltas,
-            seed=seed,
+            seed=0,
             numbers=columns["run"][levels[0]],
             stopping_times=arranged("stopping_time"),
-            answers=answers,
+            answers=arranged("answer"),
             pulls=arranged("pulls"),
             stopped=arranged("stopped"),
             correct=arranged("correct"),
-            steps=int(arranged("stopping_time").max(axis=0).sum()),
+            steps=0,
             seconds=0.0,
-        )
+        ).summary()
 
 
 @dataclass(frozen=True)
 class Spec:
     """A sweep to be made."""
 
-    name: str
     points: tuple[Point, ...]
     runs: int
     seed: int
@@ -205,7 +204,7 @@ class _Reader:
                     point = Point(instance, strategy, label, deltas, *shared)
                     self._try(f"{where} with {place}", point.check)
                     points.append(point)
-        return Spec(self.name, tuple(points), runs, seed)
+        return Spec(tuple(points), runs, seed)
 
     def _levels(self, strategy: Strategy) -> list[tuple[float, ...]]:
         """One trajectory serves all δ, unless what is sampled depends on δ."""

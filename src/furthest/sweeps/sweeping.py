@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,11 @@ import numpy as np
 from furthest.columns import Columns, arrow, write_csv, write_parquet
 from furthest.compiling import announced
 from furthest.results import Summary
-from furthest.simulation import Advance
+from furthest.simulation import Advance, shown
 from furthest.sweeps.cells import key
 from furthest.sweeps.runner import Piece, Work, plan, run
 from furthest.sweeps.spec import Data, Point, Spec, read_spec
 from furthest.sweeps.store import Store
-from furthest.watching import NOBODY, Watch, is_watched
 from furthest.workers import check_workers
 from furthest.writing import write_beside
 
@@ -148,7 +146,9 @@ class Job:
         self.dataset.mkdir(parents=True, exist_ok=True)
         self.cells = {key(point, spec.seed): point for point in spec.points}
         self.limits = _limits(spec)
-        by_name = {point.name: [point] for point in spec.points}
+        by_name: dict[str, list[Point]] = {}
+        for point in spec.points:
+            by_name.setdefault(point.name, []).append(point)
         self.pieces = plan(by_name, self.store, spec.runs)
         self.left = dict.fromkeys(self.cells, 0)  # runs
         for piece in self.pieces:
@@ -211,7 +211,7 @@ class Job:
         write_beside(self.dataset / f"{name}.parquet", lambda draft: write_parquet(named, draft))
 
     def _rows(self, point: Point) -> list[Row]:
-        results = point.results(self.store.read(point, self.spec.runs), self.spec.seed)
+        columns = self.store.read(point, self.spec.runs)
         problem = point.instance.problem
         limit = self.limits[_question(point)]
         proven = point.strategy.guarantee_for(problem).proven
@@ -220,7 +220,7 @@ class Job:
                 *(point.instance.name, problem.eps, problem.notion, point.label, each.delta),
                 *(proven, limit * math.log(1 / each.delta), each),
             )
-            for each in results.summary()
+            for each in point.summary(columns)
         ]
 
 
@@ -262,20 +262,12 @@ def sweep(
     read = read_spec(spec)
     with announced("what the sweep needs", said=False if quiet else None):
         job = Job(read, Path(out))
-        with _shown(sum(job.left.values()), progress, quiet=quiet) as watch:
+        with shown("sweep", sum(job.left.values()), progress, quiet) as watch:
 
             def told(piece: Piece) -> None:
                 watch.finished(piece.last - piece.first)
 
             return job.finish(jobs, told, executor)
-
-
-def _shown(runs: int, progress: Advance | None, *, quiet: bool) -> AbstractContextManager[Watch]:
-    if progress is None and not quiet and is_watched():
-        from furthest.bars import patient_bar
-
-        return patient_bar("sweep", runs)
-    return nullcontext(NOBODY._replace(finished=progress or NOBODY.finished))
 
 
 def _limits(spec: Spec) -> dict[tuple[str, float], float]:
