@@ -5,7 +5,6 @@ import inspect
 import json
 import re
 import time
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -170,13 +169,13 @@ def read_spec(source: "str | Path | Data") -> Spec:
     path = Path(source)
     try:
         text = path.read_text(encoding="utf-8")
-        data = tomllib.loads(text)
+        data = files.parse_toml(text)
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise FileError(f"{path}: not a UTF-8 text") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise FileError(f"{path}: not valid TOML: {error}") from None
+    except FileError as error:
+        raise FileError(f"{path}: {error}") from None
     return _Reader(str(path), data, text, path.parent).spec()
 
 
