@@ -67,7 +67,7 @@ class Point:
         return runs
 
     def settings(self) -> dict[str, Any]:
-        """The question by what it is, not by the name of a file; own rules by their code, too."""
+        """The question by what is in its file, own rules by their module's code, and all names."""
         return self._settings
 
     @cached_property
