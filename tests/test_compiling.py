@@ -216,7 +216,9 @@ def test_a_closed_standard_error_harms_nobody(record, monkeypatch, capfd):
 @on_posix
 def test_a_forked_worker_says_nothing(record, capfd):
     with announced("x", said=True):
-        assert list(spread(compile_something, [(), ()], 2)) == [None, None]
+        found: dict[int, None] = {}
+        spread(compile_something, [(), ()], found.__setitem__, jobs=2)
+    assert found == {0: None, 1: None}
     assert not said(capfd)
 
 

@@ -39,6 +39,11 @@ notion = "additive"
 sigma = 0.1
 arms = [[1, 0], [0, 1]]
 """
+GRID = """
+instances = ["hard"]
+strategies = ["softmin", "uniform"]
+runs = 5
+"""
 # The first arm is the better one, and the noise has never been so small.
 MEASURE = """#!/bin/sh
 test "$1" = 0 && echo 1.0 || echo 0.2
@@ -119,6 +124,7 @@ def folder(tmp_path):
     """What a reader has at hand: the program, a problem, and something to measure."""
     for name, text in (
         ("bin/furthest", f'#!/bin/sh\nexec "{sys.executable}" -m furthest "$@"\n'),
+        ("at/grid.toml", GRID),
         ("at/measure", MEASURE),
         ("at/shop", SHOP),
         ("at/problem.toml", PROBLEM),

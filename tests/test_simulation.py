@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -412,6 +413,58 @@ def test_an_edit_of_an_own_rule_is_noticed(python, private_copy, tmp_path):
     assert process.stdout.strip() == "0", process.stderr
 
 
+def on_threads(monkeypatch, least, most):
+    """How many runs each chunk has, if chunks are to take so long."""
+    monkeypatch.setattr(simulation, "LEAST", least)
+    monkeypatch.setattr(simulation, "MOST", most)
+    seen = []
+    with ThreadPoolExecutor(2) as pool:
+        there = run(delta=[0.2, 0.01], runs=64, seed=3, executor=pool, progress=seen.append)
+        assert pool.submit(pow, 3, 2).result() == 9  # it is not ours to shut down
+    assert_same(run(delta=[0.2, 0.01], runs=64, seed=3), there)
+    return seen
+
+
+def test_an_executor_changes_nothing_and_neither_do_chunks(monkeypatch):
+    assert on_threads(monkeypatch, 1e-9, 1e9) == [4] * 16
+    assert on_threads(monkeypatch, 1e-9, 1e-9) == [1] * 64
+    assert on_threads(monkeypatch, 1e9, 1e9) == [64]
+
+
+def test_long_runs_are_known_by_their_beginning(monkeypatch):
+    monkeypatch.setattr(simulation, "TRIAL", 10)
+    assert on_threads(monkeypatch, 1e-9, 1e9) == [1] * 64
+
+
+class Failing(ThreadPoolExecutor):
+    """Its workers are lost after two calls."""
+
+    calls = 0
+
+    def submit(self, function, /, *call, **named):
+        self.calls += 1
+        if self.calls <= 2:
+            return super().submit(function, *call, **named)
+        lost = Future()
+        lost.set_exception(BrokenExecutor("gone"))
+        return lost
+
+
+def test_lost_workers_leave_what_was_finished(monkeypatch):
+    monkeypatch.setattr(simulation, "LEAST", 1e-9)
+    with Failing(2) as pool, pytest.raises(errors.WorkersError, match="worker process") as lost:
+        run(runs=32, executor=pool)
+    results = lost.value.results
+    assert results.interrupted
+    assert set(results.numbers) <= {0, 1, 2, 3}
+    whole = run(runs=32)
+    np.testing.assert_array_equal(
+        results.stopping_times, whole.stopping_times[results.numbers.tolist()]
+    )
+    with pytest.raises(errors.InputError, match="leave out jobs"):
+        run(runs=3, jobs=2, executor=pool)
+
+
 # Uniform sampling in plain Python that never ends: each process begins so many of the 400 runs,
 # says so and waits. The interruption comes before the end, however late it comes.
 INTERRUPTED = """
@@ -495,9 +548,9 @@ def test_an_interruption_keeps_the_finished_runs(jobs):
 def test_runs_keep_their_numbers_where_some_between_them_are_missing(monkeypatch, tmp_path):
     """Chunks come in any order; an interruption leaves gaps."""
 
-    def interrupted(function, calls, jobs):
-        yield function(*calls[5])
-        yield function(*calls[2])
+    def interrupted(function, calls, keep, **_):
+        for chunk in (5, 2):
+            keep(chunk, function(*calls[chunk]))
         raise KeyboardInterrupt
 
     whole = run(delta=[0.1, 0.01], runs=40)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         UnstoppedWarning,
         ValueRefusedError,
         VerificationError,
+        WorkersError,
     )
     from furthest.files import read_problem, write_problem
     from furthest.instances import Instance, circle, hard, random, soare
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         Trial,
     )
     from furthest.study.study import Study
+    from furthest.sweeps.sweeping import Sweep, sweep
 
 __version__ = "0.5.0"  # here alone: pyproject.toml reads it
 
@@ -104,12 +106,14 @@ _HOMES = {
     "Study": "study.study",
     "StudyError": "errors",
     "Summary": "results",
+    "Sweep": "sweeps.sweeping",
     "TooFewAnswersError": "errors",
     "Trial": "study.records",
     "UnknownStudyError": "errors",
     "UnstoppedWarning": "errors",
     "ValueRefusedError": "errors",
     "VerificationError": "errors",
+    "WorkersError": "errors",
     "circle": "instances",
     "complexity": "characteristic",
     "expected_eps": "budgeting",
@@ -118,6 +122,7 @@ _HOMES = {
     "read_problem": "files",
     "simulate": "simulation",
     "soare": "instances",
+    "sweep": "sweeps.sweeping",
     "write_problem": "files",
 }
 
@@ -165,12 +170,14 @@ __all__ = [
     "Study",
     "StudyError",
     "Summary",
+    "Sweep",
     "TooFewAnswersError",
     "Trial",
     "UnknownStudyError",
     "UnstoppedWarning",
     "ValueRefusedError",
     "VerificationError",
+    "WorkersError",
     "circle",
     "complexity",
     "expected_eps",
@@ -179,6 +186,7 @@ __all__ = [
     "read_problem",
     "simulate",
     "soare",
+    "sweep",
     "write_problem",
 ]
 

@@ -3,8 +3,10 @@
 import json
 import math
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from copy import deepcopy
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from furthest.simulation import Advance, follow
 from furthest.stopping.nomination import Progress
 from furthest.stopping.within import certified_eps
 from furthest.strategy import Strategy, check_level
+from furthest.workers import check_workers, fair, spans, spread
 
 QUANTILES = (0.05, 0.5, 0.95)
 
@@ -62,7 +65,9 @@ def expected_eps(
     strategy: Strategy | None = None,
     runs: int = 200,
     seed: int = 0,
+    jobs: int = 1,
     *,
+    executor: Executor | None = None,
     noise: float | None = None,
     progress: Advance | None = None,
 ) -> list[Expectation]:
@@ -82,6 +87,8 @@ def expected_eps(
         strategy: What decides; by default that of studies.
         runs: How many studies to simulate; as many as there are rows of `mu`, if it has rows.
         seed: The same seed gives the same figures.
+        jobs: So many processes make them.
+        executor: Or any `concurrent.futures.Executor`, as for `simulate`.
         noise: The standard deviation to expect, as for `simulate`.
         progress: Called with the number of studies that were just finished.
 
@@ -92,6 +99,7 @@ def expected_eps(
         InputError: A budget that is no whole number, or figures out of range.
     """
     strategy = strategy or Strategy()
+    check_workers(jobs, executor)
     guesses = np.atleast_2d(np.asarray(mu, float))
     budgets = _checked(budget)
     check_level(delta)
@@ -100,16 +108,46 @@ def expected_eps(
     strategy.check_levels((delta,))
     strategy.check_question(problem)
     ascending = sorted(set(budgets))
-    found = np.zeros((len(guesses), len(ascending)))
-    done = np.zeros(found.shape, bool)
+    made: dict[int, list[list[tuple[float, bool]]]] = {}
+    work = partial(_studies, problem, guesses, strategy, delta, seed, ascending, noise)
+    chunks = spans(range(len(guesses)), fair(len(guesses), jobs, executor))
+
+    def told(chunk: int) -> None:
+        if progress is not None:
+            progress(len(made[chunk]))
+
     with announced(words(strategy)):
-        for number, guess in enumerate(guesses):
-            runs_at = follow(problem, guess, strategy, delta, number, seed, ascending, noise)
-            found[number], done[number] = zip(*_looks(problem, strategy, runs_at), strict=True)
-            if progress is not None:
-                progress(1)
+        if jobs > 1:
+            work(0, 1)  # compiled once for all
+        spread(work, chunks, made.__setitem__, jobs=jobs, executor=executor, told=told)
+    looks = np.array([study for chunk in sorted(made) for study in made[chunk]])
+    found, done = looks[..., 0], looks[..., 1] > 0
     columns = [ascending.index(each) for each in budgets]
     return [_summary(problem.eps, delta, ascending[i], found[:, i], done[:, i]) for i in columns]
+
+
+def _studies(
+    problem: Problem,
+    guesses: NDArray[np.float64],
+    strategy: Strategy,
+    delta: float,
+    seed: int,
+    budgets: Sequence[int],
+    noise: float | None,
+    first: int,
+    last: int,
+) -> list[list[tuple[float, bool]]]:
+    """What is seen of each of these studies."""
+    return [
+        list(
+            _looks(
+                problem,
+                strategy,
+                follow(problem, guesses[number], strategy, delta, number, seed, budgets, noise),
+            )
+        )
+        for number in range(first, last)
+    ]
 
 
 def _looks(

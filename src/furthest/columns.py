@@ -42,26 +42,44 @@ def _parse(texts: list[str]) -> NDArray[Any]:
 
 def write_parquet(columns: Mapping[str, NDArray[Any]], path: Path) -> None:
     """The same as Parquet."""
-    arrow = _arrow()
-    arrow.parquet.write_table(arrow.table(dict(columns)), path)
+    pa = arrow()
+    ready = {name: _lists(pa, each) if each.ndim > 1 else each for name, each in columns.items()}
+    pa.parquet.write_table(pa.table(ready), path)
 
 
 def read_parquet(path: Path) -> Columns:
     """What `write_parquet` wrote."""
-    table = _arrow().parquet.read_table(path)
-    return {name: table[name].to_numpy() for name in table.column_names}
+    pa = arrow()
+    table = pa.parquet.read_table(path)
+    return {
+        name: _rows(table[name]) if pa.types.is_list(table[name].type) else table[name].to_numpy()
+        for name in table.column_names
+    }
+
+
+def _lists(pa: Any, rows: NDArray[Any]) -> Any:
+    """A matrix as a column of lists: files of other widths have the same schema."""
+    ends = np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32)
+    return pa.ListArray.from_arrays(ends, rows.ravel())
+
+
+def _rows(lists: Any) -> NDArray[Any]:
+    """Lists of equal length as a matrix."""
+    flat = lists.combine_chunks().flatten().to_numpy()
+    return np.asarray(flat.reshape(len(lists), -1))
 
 
 def has_parquet() -> bool:
     """Whether the extra `parquet` is installed."""
     try:
-        _arrow()
+        arrow()
     except MissingExtraError:
         return False
     return True
 
 
-def _arrow() -> Any:
+def arrow() -> Any:
+    """The library for Parquet, or an error that says how to get it."""
     try:
         import pyarrow
         import pyarrow.parquet

@@ -24,6 +24,7 @@ FurthestError
 ├── BudgetError                  nothing to ask for now: what is left of the budget is out
 ├── StorageError                 the storage did not do it; a retry may succeed
 ├── VerificationError            a log or certificate that does not hold
+├── WorkersError                 what other processes were to do was not done
 └── MissingExtraError            an optional dependency is not installed
 
 UnstoppedWarning(UserWarning)    simulated runs were given up at `max_rounds`
@@ -31,7 +32,7 @@ UnstoppedWarning(UserWarning)    simulated runs were given up at `max_rounds`
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -133,6 +134,16 @@ class StorageError(FurthestError):
 
 class VerificationError(FurthestError):
     """A log or certificate that does not hold."""
+
+
+class WorkersError(FurthestError):
+    """What other processes were to do was not done: one died, or a cluster does not answer.
+
+    Attributes:
+        results: The runs that were finished, where it was `simulate` that could not go on.
+    """
+
+    results: Any = None
 
 
 class MissingExtraError(FurthestError):

@@ -168,10 +168,11 @@ def _plain(data: Data) -> Data:
 
 
 def _read_toml(path: Path) -> Data:
-    return _parse_toml(path.read_text(encoding="utf-8"))
+    return parse_toml(path.read_text(encoding="utf-8"))
 
 
-def _parse_toml(text: str) -> Data:
+def parse_toml(text: str) -> Data:
+    """The entries of a TOML text, or an error that says what is wrong with it."""
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -216,7 +217,7 @@ def _read_csv(path: Path) -> Data:
     while text.startswith("#"):
         line, _, text = text.partition("\n")
         comments.append(line.lstrip("#").strip())
-    data = _parse_toml("\n".join(comments))
+    data = parse_toml("\n".join(comments))
     rows, header = _read_rows(text)
     names = [row.get("name") or f"row {i}" for i, row in enumerate(rows, 1)]
     roles = [pick(row.get("role") or "both", ROLES, "role", FileError) for row in rows]

@@ -1,7 +1,9 @@
 """What a study will cost before anything is measured, when μ is known only as a prior."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from furthest.errors import ParameterError
 from furthest.problem import Problem
 from furthest.results import Results
 from furthest.simulation import Advance, simulate
+from furthest.workers import check_workers, fair, spans, spread
 
 if TYPE_CHECKING:
     from furthest.strategy import Strategy
@@ -63,7 +66,9 @@ def plan(
     strategy: "Strategy",
     deltas: Sequence[float],
     seed: int = 0,
+    jobs: int = 1,
     *,
+    executor: Executor | None = None,
     max_rounds: int,
     noise: float | None = None,
     progress: Advance | None = None,
@@ -74,23 +79,25 @@ def plan(
     Where σ is unknown, `noise` is the standard deviation to expect; where it is known, other noise
     may be simulated, and T_ε is that of σ.
     A draw under which the answers hardly differ can take very long: `max_rounds` cuts it off.
-    What has to be compiled is announced as in `simulate`, unless `quiet`.
+    What has to be compiled is announced as in `simulate`, unless `quiet`; workers are as there.
     """
-    studies, prices = [], []
+    check_workers(jobs, executor)
     expected = noise if problem.sigma is None else None
+    made: dict[int, list[tuple[float, Results]]] = {}
+    work = partial(
+        _studies, problem, parameters, strategy, deltas, seed, expected, noise, max_rounds
+    )
+    chunks = spans(range(len(parameters)), fair(len(parameters), jobs, executor))
+
+    def told(chunk: int) -> None:
+        if progress is not None:
+            progress(len(made[chunk]))
+
     with announced(f"{words(strategy)} and {solver_words(problem)}", said=False if quiet else None):
-        for number, mu in enumerate(parameters):
-            prices.append(complexity(problem, mu, GAP, noise=expected).T)
-            studies.append(
-                simulate(
-                    *(problem, mu, strategy, deltas, 1, seed + number),
-                    noise=noise,
-                    max_rounds=max_rounds,
-                    quiet=True,
-                )
-            )
-            if progress is not None:
-                progress(1)
+        if jobs > 1:
+            work(0, 1)  # compiled once for all
+        spread(work, chunks, made.__setitem__, jobs=jobs, executor=executor, told=told)
+    prices, studies = zip(*(pair for chunk in sorted(made) for pair in made[chunk]), strict=True)
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(study, name) for study in studies], axis=1)
         for name in ("stopping_times", "answers", "pulls", "stopped", "correct")
@@ -99,3 +106,30 @@ def plan(
     columns["steps"] = sum(study.steps for study in studies)
     columns["seconds"] = sum(study.seconds for study in studies)
     return replace(studies[0], **columns), np.array(prices)
+
+
+def _studies(
+    problem: Problem,
+    parameters: NDArray[np.float64],
+    strategy: "Strategy",
+    deltas: Sequence[float],
+    seed: int,
+    expected: float | None,
+    noise: float | None,
+    max_rounds: int,
+    first: int,
+    last: int,
+) -> list[tuple[float, Results]]:
+    """T_ε of each of these parameters, and a study."""
+    return [
+        (
+            complexity(problem, parameters[number], GAP, noise=expected).T,
+            simulate(
+                *(problem, parameters[number], strategy, deltas, 1, seed + number),
+                noise=noise,
+                max_rounds=max_rounds,
+                quiet=True,
+            ),
+        )
+        for number in range(first, last)
+    ]

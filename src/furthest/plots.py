@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#9
 
 # After the last colour they begin again, hatched.
 HATCHES = ("", "///", "...", "xxx")
+
+MARKERS = ("o", "s", "^", "D")
 
 # Characters that fit below or above a panel of `explain`, and points between two of its labels.
 PANEL_WIDTH = 52
@@ -90,6 +92,51 @@ def stopping_times(
     if limits:
         figure.legend(loc="outside lower center", ncols=len(limits), frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
+    _save(figure, path)
+
+
+class Dot(NamedTuple):
+    """A number with its error: where it stands, and whose it is."""
+
+    panel: str
+    row: str
+    series: str
+    value: float
+    error: float
+
+
+@_as_written
+def dots(points: Sequence[Dot], path: str | Path, *, what: str) -> None:
+    """Numbers with their errors: a panel beside the other, rows below one another."""
+    plt = pyplot()
+    panels = list(dict.fromkeys(point.panel for point in points))
+    rows = list(dict.fromkeys(point.row for point in points))
+    names = list(dict.fromkeys(point.series for point in points))
+    figure, axes = plt.subplots(
+        *(1, len(panels)),
+        figsize=(2.5 + 3.2 * len(panels), 1.6 + len(rows) * (0.3 + 0.13 * len(names))),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for axis, panel in zip(axes[0], panels, strict=True):
+        for number, name in enumerate(names):
+            own = [point for point in points if (point.panel, point.series) == (panel, name)]
+            places = [rows.index(each.row) + 0.7 * (number + 0.5) / len(names) for each in own]
+            colour, _ = look(number)
+            marker = MARKERS[number // len(COLOURS) % len(MARKERS)]
+            values, errors = [each.value for each in own], [each.error for each in own]
+            label = one_line(name)
+            axis.errorbar(values, places, xerr=errors, fmt=marker, color=colour, label=label)
+        axis.set_title(one_line(panel), loc="left", fontsize=11)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.axvline(1.0, color="black", linewidth=1.0)
+        axis.set_xlim(left=0)
+    axes[0][0].set_yticks([row + 0.35 for row in range(len(rows))], list(map(one_line, rows)))
+    axes[0][0].set_ylim(len(rows), -0.3)
+    figure.supxlabel(what, fontsize=10)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
     _save(figure, path)
 
 

@@ -9,6 +9,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ from furthest.engine import (
     no_outcomes,
     simulated,
 )
-from furthest.errors import InputError, ParameterError, UnstoppedWarning
+from furthest.errors import InputError, ParameterError, UnstoppedWarning, WorkersError
 from furthest.kernels.evidence import Clock
 from furthest.kernels.linalg import Counts
 from furthest.kernels.streams import streams_of
@@ -41,13 +42,18 @@ from furthest.results import Results
 from furthest.strategy import Strategy
 from furthest.task import Smoothness, Task
 from furthest.watching import NOBODY, Watch, is_watched
-from furthest.workers import spread
+from furthest.workers import check_workers, fair, spans, spread
 
 # Four times what the paper's longest cells need on average; a second or two of compiled code.
 MAX_ROUNDS = 1_000_000
 
 # So many runs are given memory at a time.
 SERIES = 1024
+
+# Seconds that a chunk of runs should take at most, and at least where it goes to an executor: Dask
+# takes about 7 ms for a task. One run tells how long they are, or so many of its rounds.
+LEAST, MOST = 0.05, 1.0
+TRIAL = 20_000
 
 Advance = Callable[[int], None]
 
@@ -87,6 +93,7 @@ def simulate(
     seed: int = 0,
     jobs: int = 1,
     *,
+    executor: Executor | None = None,
     first: int = 0,
     noise: float | None = None,
     ridge: float = 0.0,
@@ -113,6 +120,10 @@ def simulate(
     Python takes about a minute for the default. Ctrl-C returns the runs finished so far, and their
     numbers: of several workers each has got to some number of its own.
 
+    The runs are made by `jobs` processes, or by any `concurrent.futures.Executor`, such as a Dask
+    client's; it is not shut down. Results are the same to the bit. If its workers are lost, the
+    `WorkersError` has the finished runs as its `results`.
+
     On a terminal a bar on standard error shows how far it is, after a second. With `progress`,
     which is called with the number of runs that were just finished, there is none. What has to be
     compiled is announced there, too, and in notebooks. With `quiet` there is neither, and no
@@ -121,7 +132,8 @@ def simulate(
     strategy = strategy or Strategy()
     several = np.ndim(delta) > 0
     levels = tuple(float(level) for level in np.ravel(delta))
-    _check(levels, runs, jobs, max_rounds, seed, first)
+    _check(levels, runs, max_rounds, seed, first)
+    check_workers(jobs, executor)
     deviation = _noise(problem, noise)
     if ridge and isinstance(problem.sigma, tuple):
         raise InputError("a ridge is counted in one σ, but every arm has its own: leave it out")
@@ -151,8 +163,8 @@ def simulate(
     with announced(what, said=False if quiet else None):
         warm_up(job)
         started = time.perf_counter()
-        with _shown(strategy.name, runs, progress, quiet) as watch:
-            done, interrupted = _collect(job, range(first, first + runs), jobs, watch)
+        with shown(strategy.name, runs, progress, quiet) as watch:
+            done, ended = _collect(job, range(first, first + runs), jobs, executor, watch)
         seconds = time.perf_counter() - started
 
     def arrange(array: NDArray[Any]) -> NDArray[Any]:
@@ -172,10 +184,13 @@ def simulate(
         correct=near_best[arrange(done.answers)],
         steps=int(done.steps.sum()),
         seconds=seconds,
-        interrupted=interrupted,
+        interrupted=ended is not None,
         noise=problem.sigma if isinstance(problem.sigma, tuple) else deviation,
         ridge=ridge,
     )
+    if isinstance(ended, WorkersError):
+        ended.results = results
+        raise ended
     if results.unstopped_words and not quiet:
         warnings.warn(results.unstopped_words, UnstoppedWarning, stacklevel=2)
     return results
@@ -207,9 +222,10 @@ def follow(
         yield run
 
 
-def _shown(
+def shown(
     what: str, runs: int, progress: Advance | None, quiet: bool
 ) -> AbstractContextManager[Watch]:
+    """A bar of so many runs where somebody watches, or whoever wants to hear of them instead."""
     if progress is None and not quiet and is_watched():
         from furthest.bars import patient_bar
 
@@ -246,12 +262,10 @@ def _check_means(problem: Problem, means: NDArray[np.float64]) -> None:
             )
 
 
-def _check(
-    levels: Sequence[float], runs: int, jobs: int, max_rounds: int, seed: int, first: int
-) -> None:
+def _check(levels: Sequence[float], runs: int, max_rounds: int, seed: int, first: int) -> None:
     if not levels:
         raise InputError("give at least one δ")
-    for name, value in (("runs", runs), ("jobs", jobs), ("max_rounds", max_rounds)):
+    for name, value in (("runs", runs), ("max_rounds", max_rounds)):
         if value < 1:
             raise InputError(f"{name} must be at least 1, not {value}")
     for name, value in (("seed", seed), ("first", first)):
@@ -367,24 +381,41 @@ def _join(batches: list[Runs], job: Simulation) -> Runs:
     return Runs(*(np.concatenate(arrays) for arrays in zip(nothing, *batches, strict=True)))
 
 
-def _collect(job: Simulation, numbers: range, jobs: int, watch: Watch) -> tuple[Runs, bool]:
-    """All runs, or those finished when Ctrl-C came."""
-    finished: list[Runs] = []
-    alone = jobs == 1
-    batches = (
-        _simulated(job, numbers, watch.within) if alone else _many_processes(job, numbers, jobs)
-    )
+def _collect(
+    job: Simulation, numbers: range, jobs: int, executor: Executor | None, watch: Watch
+) -> tuple[Runs, KeyboardInterrupt | WorkersError | None]:
+    """All runs; or those that were finished, and what came in between."""
+    finished: dict[int, Runs] = {}
+
+    def told(chunk: int) -> None:
+        watch.finished(len(finished[chunk].numbers))
+
     try:
-        for batch in batches:
-            finished.append(batch)
-            watch.finished(len(batch.numbers))
-    except KeyboardInterrupt:
-        return _join(finished, job), True
-    return _join(finished, job), False
+        if jobs == 1 and executor is None:
+            for chunk, runs in enumerate(_simulated(job, numbers, watch.within)):
+                finished[chunk] = runs
+                told(chunk)
+        else:
+            chunks = spans(numbers, _size(job, numbers, jobs, executor))
+            work = partial(_simulate_chunk, job)
+            spread(work, chunks, finished.__setitem__, jobs=jobs, executor=executor, told=told)
+    except (KeyboardInterrupt, WorkersError) as error:
+        return _join(list(finished.values()), job), error
+    return _join(list(finished.values()), job), None
 
 
-def _many_processes(job: Simulation, numbers: range, jobs: int) -> Iterator[Runs]:
-    """Chunks of runs on a pool; a few per worker, so that none idles at the end for long."""
-    size = max(1, min(256, len(numbers) // (jobs * 8)))
-    chunks = [(first, min(first + size, numbers.stop)) for first in numbers[::size]]
-    return spread(_simulate_chunk, [(job, *chunk) for chunk in chunks], jobs)
+def _size(job: Simulation, numbers: range, jobs: int, executor: Executor | None) -> int:
+    """Runs in a chunk: a few chunks per worker, of a second at most, by one run or its beginning.
+
+    To send a chunk to an executor may cost as much as several runs: not too small ones there.
+    """
+    size = fair(len(numbers), jobs, executor)
+    least = 0.0 if executor is None else LEAST
+    if size == 1 and not least:
+        return 1
+    began = time.perf_counter()
+    cap = min(job.max_rounds, TRIAL)
+    runs = _simulate_chunk(job._replace(max_rounds=cap), numbers[0], numbers[0] + 1)
+    each = time.perf_counter() - began
+    most = MOST if runs.stopped.all() or cap == job.max_rounds else LEAST
+    return max(1, int(least / each), min(size, int(most / each)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from furthest.paper import printed
-from furthest.paper.cells import distinct, key, noise_of
+from furthest.paper.cells import noise_of
 from furthest.paper.claims import CLAIMS, Finding, judge
 from furthest.paper.entries import ENTRIES, EPSILONS, NOTIONS, OWN, draws, on_hard, own_rule
 from furthest.paper.outcomes import (
@@ -18,6 +18,7 @@ from furthest.paper.outcomes import (
     median_of,
 )
 from furthest.paper.shapes import Number
+from furthest.sweeps.cells import distinct, key
 
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 LARGE = 10_000

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from furthest.paper import elsewhere, stylised
-from furthest.paper.cells import Runs, key
+from furthest.paper.cells import Runs
 from furthest.paper.outcomes import Outcome
 from furthest.paper.shapes import Number, TableBlock
 from furthest.simulation import simulate
 from furthest.stopping.thresholds import required
 from furthest.strategy import Strategy
+from furthest.sweeps.cells import key
 
 CELL = elsewhere.on_soare("lingape", math.pi / 6, 0.1, 178)
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from furthest import __version__
-from furthest.cli import compare, complexity, demo, plan, reproduce, rules, simulate, study
+from furthest.cli import compare, complexity, demo, plan, reproduce, rules, simulate, study, sweep
 from furthest.cli import compile as beforehand
 from furthest.display import one_line
 from furthest.errors import FurthestError, InputError
@@ -27,6 +27,7 @@ app.command("simulate")(simulate.command)
 app.command("compare")(compare.command)
 app.command("complexity")(complexity.command)
 app.command("plan")(plan.command)
+app.command("sweep")(sweep.command)
 app.add_typer(study.app, name="study")
 app.command("reproduce")(reproduce.command)
 app.command("rules")(rules.command)

@@ -9,6 +9,8 @@ from furthest.cli import options as o
 from furthest.display import count, one_line
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from furthest.characteristic import Complexity
     from furthest.instances import Instance
     from furthest.results import Results
@@ -36,6 +38,7 @@ def command(
     runs: o.Runs = 1000,
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
+    dask: o.Dask = None,
     max_rounds: o.MaxRounds = 1_000_000,
     plot: Annotated[Path | None, typer.Option(help="Draw the box plots to this file.")] = None,
     json: o.Json = False,
@@ -48,9 +51,11 @@ def command(
     strategies = [o.find_strategy((name, *words)) for name in names]
     o.check_plot(plot)
     found = o.find_instance(instance, eps, notion, sigma, mu)
-    with o.compilation(_compiled(strategies)):
+    with o.cluster(dask, jobs) as executor, o.compilation(_compiled(strategies)):
         price, outcomes = _outcomes(
-            found, strategies, delta, runs, seed, jobs, noise=noise, max_rounds=max_rounds
+            *(found, strategies, delta, runs, seed, jobs, executor),
+            noise=noise,
+            max_rounds=max_rounds,
         )
     if plot is not None:
         _draw(found, price, outcomes, delta, plot)
@@ -78,6 +83,7 @@ def _outcomes(
     runs: int,
     seed: int,
     jobs: int,
+    executor: "Executor | None",
     *,
     noise: float | None,
     max_rounds: int,
@@ -94,6 +100,7 @@ def _outcomes(
         with o.progress_bar(strategy.name, runs) as progress:
             outcomes[strategy.name] = simulate(
                 *(problem, instance.truth, strategy, delta, runs, seed, jobs),
+                executor=executor,
                 noise=noise,
                 max_rounds=max_rounds,
                 progress=progress,

@@ -1,7 +1,6 @@
 """furthest compile: machine code beforehand, for images and CI jobs."""
 
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +9,7 @@ from furthest.cli import options as o
 from furthest.display import count
 
 if TYPE_CHECKING:
-    from furthest.beforehand import Compiled, Piece
+    from furthest.beforehand import Compiled
 
 
 def command(
@@ -39,6 +38,7 @@ def command(
     if rules and everything:
         raise InputError("name some rules or say --all, not both")
     from furthest import beforehand
+    from furthest.workers import spread
 
     folder = _folder()
     chosen = (
@@ -49,16 +49,20 @@ def command(
         else beforehand.default()
     )
     began = time.perf_counter()
-    done: list[Compiled] = []
+    done: dict[int, Compiled] = {}
 
     def report() -> None:
-        (_print if json else _show)(done, time.perf_counter() - began, folder)
+        (_print if json else _show)(list(done.values()), time.perf_counter() - began, folder)
 
     try:
         with o.progress_bar("compiling", len(chosen)) as advance:
-            for piece in _finished(chosen, jobs):
-                done.append(piece)
-                advance(1)
+            spread(
+                beforehand.compiled,
+                [(piece,) for piece in chosen],
+                done.__setitem__,
+                jobs=jobs,
+                told=lambda _: advance(1),
+            )
     except KeyboardInterrupt:
         report()
         raise
@@ -86,17 +90,6 @@ def _folder() -> str:
         f"compiled code cannot be stored ({reason}): set NUMBA_CACHE_DIR to a folder with room "
         "that can be written to"
     )
-
-
-def _finished(pieces: list["Piece"], jobs: int) -> Iterator["Compiled"]:
-    """The pieces, as they are finished."""
-    from furthest.beforehand import compiled
-
-    if jobs == 1:
-        return map(compiled, pieces)
-    from furthest.workers import spread
-
-    return spread(compiled, [(piece,) for piece in pieces], jobs)
 
 
 def _print(done: list["Compiled"], seconds: float, folder: str) -> None:

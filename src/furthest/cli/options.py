@@ -14,6 +14,8 @@ from furthest.sampling import DEFAULT
 from furthest.watching import is_watched
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from rich.console import Console
     from rich.table import Table
 
@@ -99,6 +101,15 @@ MOST_ROUNDS = 10**15
 Runs = Annotated[int, typer.Option(help="Number of runs.", min=1, max=MOST_RUNS)]
 Seed = Annotated[int, typer.Option(help="Seed; each run has its own stream.", min=0)]
 Jobs = Annotated[int, typer.Option(help="Worker processes; results do not depend on it.", min=1)]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        help="Workers of a Dask cluster, by the address of its scheduler (tcp://host:8786).",
+        metavar="ADDRESS",
+        show_default=False,
+    ),
+]
 MaxRounds = Annotated[
     int,
     typer.Option(help="Give up a run after this many measurements.", min=1, max=MOST_ROUNDS),
@@ -180,6 +191,20 @@ def compilation(
 
     first = what if isinstance(what, str) else words(what)
     return announced(" and ".join((first, *more)), said=said)
+
+
+@contextmanager
+def cluster(address: str | None, jobs: int) -> Iterator["Executor | None"]:
+    """The workers that --dask names; none without it."""
+    if address is None:
+        yield None
+        return
+    if jobs > 1:
+        raise InputError("--jobs are processes here, --dask a cluster: take one of them")
+    from furthest.workers import cluster
+
+    with cluster(address) as executor:
+        yield executor
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from furthest.cli import options as o
 from furthest.errors import InputError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from furthest.instances import Instance
     from furthest.results import Results
     from furthest.strategy import Strategy
@@ -62,6 +64,7 @@ def command(
     runs: o.Runs = 1000,
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
+    dask: o.Dask = None,
     max_rounds: Cap = None,
     budget: Budgets = None,
     json: o.Json = False,
@@ -71,21 +74,21 @@ def command(
     With --spread every run draws another μ, and the limit is the median over the draws. With
     --budget: how near to the best the answer is for certain when that is spent.
     """
-    if spread is not None and jobs > 1:
-        raise InputError("with --spread the studies run in one process: leave out --jobs")
-    if budget and (jobs > 1 or max_rounds is not None):
+    if budget and max_rounds is not None:
         raise InputError(
-            "with --budget the studies run in one process, and no longer than that: leave out "
-            "--jobs and --max-rounds"
+            "with --budget the studies run no longer than that: leave out --max-rounds"
         )
     found = o.find_instance(instance, eps, notion, sigma, mu)
     words = (sampling, candidate, stopping, threshold, schedule, tracking)
     strategy = o.find_strategy(words, option, stopping_option)
     deltas = delta or [0.1, 0.01]
     if budget:
-        _buy(found, strategy, deltas, budget, (spread, noise, runs, seed), json=json)
+        with o.cluster(dask, jobs) as executor:
+            how = (spread, noise, runs, seed, jobs, executor)
+            _buy(found, strategy, deltas, budget, how, json=json)
         return
     with (
+        o.cluster(dask, jobs) as executor,
         o.compilation(strategy, "the exact solver"),
         o.progress_bar(strategy.name, runs) as progress,
     ):
@@ -109,6 +112,7 @@ def command(
                 runs,
                 seed,
                 jobs,
+                executor=executor,
                 noise=noise,
                 max_rounds=max_rounds or MAX_ROUNDS,
                 progress=progress,
@@ -122,6 +126,8 @@ def command(
                 strategy,
                 deltas,
                 seed,
+                jobs,
+                executor=executor,
                 max_rounds=max_rounds or CUT_OFF,
                 noise=noise,
                 progress=progress,
@@ -145,12 +151,12 @@ def _buy(
     strategy: "Strategy",
     deltas: list[float],
     budgets: list[int],
-    how: tuple[float | None, float | None, int, int],
+    how: tuple[float | None, float | None, int, int, int, "Executor | None"],
     *,
     json: bool,
 ) -> None:
     """What these budgets buy."""
-    spread, noise, runs, seed = how
+    spread, noise, runs, seed, jobs, executor = how
     if found.problem.sigma is None and noise is None:
         raise InputError("σ is unknown: say which noise to expect, with --noise")
     with (
@@ -167,7 +173,8 @@ def _buy(
             row
             for delta in deltas
             for row in expected_eps(
-                *(found.problem, guess, budgets, delta, strategy, runs, seed),
+                *(found.problem, guess, budgets, delta, strategy, runs, seed, jobs),
+                executor=executor,
                 noise=noise,
                 progress=progress,
             )

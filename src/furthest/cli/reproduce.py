@@ -1,18 +1,15 @@
 """furthest reproduce: the paper's tables and figures again, and what it left open."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from furthest.cli import options as o
+from furthest.cli.pieces import piece_bars
 
 if TYPE_CHECKING:
     from furthest.paper.reproduction import Reproduction
-    from furthest.paper.runner import Piece
 
 COLOURS = {"confirmed": "green", "differs": "red", "undecided": "yellow"}
 NAMES = (
@@ -31,6 +28,7 @@ def command(
     ),
     seed: Annotated[int, typer.Option(help="Seed of everything.", min=0)] = 2022,
     jobs: o.Jobs = 1,
+    dask: o.Dask = None,
     draw: Annotated[
         bool, typer.Option("--draw", help="Make no runs: show what is stored, up to --runs.")
     ] = False,
@@ -45,10 +43,13 @@ def command(
     from furthest.paper.reproduction import Job, choose
 
     chosen = choose(entries)
-    with o.compilation("what the paper needs", said=not quiet):
+    with (
+        o.cluster(dask, jobs) as executor,
+        o.compilation("what the paper needs", said=not quiet),
+    ):
         job = Job(chosen, runs, out, seed, draw=draw)
-        with _bars(job.pieces, quiet) as progress:
-            done = job.finish(jobs, progress)
+        with piece_bars(job.pieces, quiet=quiet) as progress:
+            done = job.finish(jobs, progress, executor)
     from furthest.paper.report import write
 
     page = write(done, out)
@@ -60,40 +61,6 @@ def command(
         print(encoder.dumps(data(done) | {"report": str(page)}))
     elif not quiet:
         _show(done, page)
-
-
-@contextmanager
-def _bars(pieces: list["Piece"], quiet: bool) -> Iterator[Callable[["Piece"], None]]:
-    """One bar for everything and one per entry, on a terminal; else a line per entry."""
-    from furthest.bars import Bar
-    from furthest.watching import is_watched
-
-    left: dict[str, float] = {}
-    for piece in pieces:
-        left[piece.entry] = left.get(piece.entry, 0.0) + piece.effort
-    overall = Bar("everything", sum(left.values()), counted=False)
-    bars = {name: Bar(name, total, counted=False) for name, total in left.items()}
-    drawn = is_watched() and not quiet
-
-    def advance(piece: "Piece") -> None:
-        left[piece.entry] -= piece.effort
-        ended = left[piece.entry] < piece.effort / 2
-        if drawn:
-            overall.advance(piece.effort)
-            bars[piece.entry].begin()
-            bars[piece.entry].advance(piece.effort)
-            if ended:
-                bars[piece.entry].end()
-        elif ended and not quiet:
-            print(f"{piece.entry}: done", file=sys.stderr, flush=True)
-
-    if drawn:
-        overall.begin()
-    try:
-        yield advance
-    finally:
-        for each in (overall, *bars.values()):
-            each.end()
 
 
 def _show(done: "Reproduction", page: Path) -> None:

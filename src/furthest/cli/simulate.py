@@ -36,6 +36,7 @@ def command(
     runs: o.Runs = 1000,
     seed: o.Seed = 0,
     jobs: o.Jobs = 1,
+    dask: o.Dask = None,
     max_rounds: o.MaxRounds = 1_000_000,
     out: Annotated[Path | None, typer.Option(help=CSV_OR_PARQUET)] = None,
     json: o.Json = False,
@@ -51,7 +52,11 @@ def command(
     strategy = o.find_strategy(words, option, stopping_option)
     from furthest.simulation import simulate
 
-    with o.compilation(strategy), o.progress_bar(strategy.name, runs) as progress:
+    with (
+        o.cluster(dask, jobs) as executor,
+        o.compilation(strategy),
+        o.progress_bar(strategy.name, runs) as progress,
+    ):
         results = simulate(
             found.problem,
             found.truth,
@@ -60,6 +65,7 @@ def command(
             runs=runs,
             seed=seed,
             jobs=jobs,
+            executor=executor,
             noise=noise,
             max_rounds=max_rounds,
             progress=progress,

@@ -1,24 +1,20 @@
-"""A cell: the smallest thing that is computed, stored and resumed.
-
-A cell is a numbered sequence of units (runs of one strategy, or draws of an instance). Unit i
-depends on the cell's settings, the seed and i only, so cells can be made in any pieces and order.
-"""
+"""The cells of the paper: runs of one strategy, or draws of an instance."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from furthest import __version__, files
+from furthest import files
 from furthest.characteristic import complexity
 from furthest.columns import Columns
 from furthest.instances import Instance
 from furthest.problem import Notion
 from furthest.simulation import simulate
 from furthest.strategy import Strategy
+from furthest.sweeps.cells import Cell, join
 
 # How exactly the characteristic times of a random draw are solved.
 GAP = 1e-6
@@ -62,26 +58,6 @@ class Question:
         }
 
 
-class Cell(Protocol):
-    """What the runner and the store need to know."""
-
-    @property
-    def effort(self) -> float:
-        """Seconds per unit, roughly."""
-
-    def units(self, runs: int) -> int:
-        """How many units belong to a reproduction with so many runs."""
-
-    def settings(self) -> dict[str, Any]:
-        """Everything that determines the outcome, besides the seed."""
-
-    def make(self, first: int, last: int, seed: int) -> Columns:
-        """Units first … last − 1, by number."""
-
-    def warm_up(self) -> None:
-        """Compile what `make` needs."""
-
-
 @dataclass(frozen=True)
 class Runs:
     """Runs of one strategy."""
@@ -112,6 +88,10 @@ class Runs:
             "deltas": list(self.deltas),
             "ridge": self.ridge,
         }
+
+    def run_seed(self, seed: int) -> int:
+        """That of its instance's noise."""
+        return own_seed(self, seed)
 
     def make(self, first: int, last: int, seed: int) -> Columns:
         """Runs by number; where the instance varies, run i has instance i."""
@@ -156,6 +136,10 @@ class Draws:
         """Question and precision."""
         return self.question.settings() | {"characteristic_times": True, "gap": GAP}
 
+    def run_seed(self, seed: int) -> int:
+        """That of its instance's noise."""
+        return own_seed(self, seed)
+
     def make(self, first: int, last: int, seed: int) -> Columns:
         """One row per draw; the instance is seeded with its number, whatever the seed."""
         rows = [self._draw(run) for run in range(first, last)]
@@ -176,32 +160,6 @@ class Draws:
     def warm_up(self) -> None:
         """One draw."""
         self.make(0, 1, 0)
-
-
-def join(pieces: Sequence[Columns]) -> Columns:
-    """Pieces below one another."""
-    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-
-
-def distinct(cells: Iterable[Cell]) -> dict[str, Cell]:
-    """Cells by their settings."""
-    return {key(cell, 0): cell for cell in cells}
-
-
-def describe(cell: Cell, seed: int) -> dict[str, Any]:
-    """The exact settings of a cell, as they are stored beside its runs."""
-    return cell.settings() | {"version": __version__, "seed": seed}
-
-
-def key(cell: Cell, seed: int) -> str:
-    """A name for the cell: other settings, other name."""
-    settings = describe(cell, seed)
-    text = json.dumps(settings, sort_keys=True)
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    what = settings["strategy"]["sampling"] if "strategy" in settings else "times"
-    place = settings["instance"].replace("{run}", "n")
-    words = "".join(letter if letter.isalnum() else "-" for letter in f"{place}-{what}")
-    return f"{words}-{digest[:12]}"
 
 
 def noise_of(cell: Cell) -> str:

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from furthest.paper.cells import Cell, Question, Runs
+from furthest.paper.cells import Question, Runs
 from furthest.paper.outcomes import Estimate, Outcomes
 from furthest.paper.shapes import SUBSAMPLES, Item, Number, Shape, TableBlock
 from furthest.strategy import Strategy
+from furthest.sweeps.cells import Cell
 
 NAME = "elsewhere"
 TITLE = "Another paper's experiment: Degenne, Ménard, Shang & Valko (2020), usual hard instance"

@@ -13,12 +13,13 @@ from typing import Any
 from furthest.axes import CandidateWord, ThresholdWord
 from furthest.characteristic import complexity
 from furthest.paper import decreasing, elsewhere, printed
-from furthest.paper.cells import Cell, Draws, Question, Runs
+from furthest.paper.cells import Draws, Question, Runs
 from furthest.paper.elsewhere import CAPS, RIDGE
 from furthest.paper.shapes import Allocation, Boxes, Curves, Quartiles, Rates, Shape, Times
 from furthest.problem import Notion
 from furthest.sampling.rule import Rule
 from furthest.strategy import Strategy
+from furthest.sweeps.cells import Cell
 
 NOTIONS: tuple[Notion, Notion] = ("multiplicative", "additive")
 INSTANTANEOUS: CandidateWord = "instantaneous-furthest"

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from furthest.columns import Columns
-from furthest.paper.cells import Cell, key, noise_of
+from furthest.paper.cells import noise_of
+from furthest.sweeps.cells import Cell, key, measurements
 
 
 @dataclass(frozen=True)
@@ -115,11 +116,7 @@ class Outcome:
     @property
     def rounds(self) -> int:
         """Measurements that were simulated."""
-        if "stopping_time" not in self.columns:
-            return 0
-        latest = np.zeros(int(self.columns["run"].max()) + 1, np.int64)
-        np.maximum.at(latest, self.columns["run"], self.columns["stopping_time"])
-        return int(latest.sum())
+        return measurements(self.columns)
 
     def times(self, delta: float | None = None) -> NDArray[Any]:
         """Stopping times, at one level where there are several."""

@@ -3,19 +3,20 @@
 import json
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from furthest.columns import Columns
 from furthest.errors import InputError, pick
-from furthest.paper.cells import Cell, distinct
 from furthest.paper.claims import Verdict, judge
 from furthest.paper.entries import ENTRIES, Entry
 from furthest.paper.outcomes import Outcomes
-from furthest.paper.runner import Piece, Work, plan, run
 from furthest.paper.shapes import Block, Number, TableBlock
-from furthest.paper.store import Store
+from furthest.sweeps.cells import Cell, distinct
+from furthest.sweeps.runner import Piece, Work, plan, run
+from furthest.sweeps.store import Store
 
 Progress = Callable[[Piece], None]
 
@@ -97,12 +98,14 @@ class Job:
         wanted = {} if draw else {entry.name: list(entry.cells()) for entry in entries}
         self.pieces = plan(wanted, self.store, runs)
 
-    def finish(self, jobs: int, progress: Progress) -> Reproduction:
+    def finish(
+        self, jobs: int, progress: Progress, executor: Executor | None = None
+    ) -> Reproduction:
         """Make the missing pieces, read everything back, draw and judge."""
         started = time.perf_counter()
         work = Work()
         try:
-            run(self.pieces, self.store, jobs, progress, work)
+            run(self.pieces, self.store, jobs, progress, work, executor)
         finally:
             if work.units:
                 self._note(work, time.perf_counter() - started, jobs)

@@ -11,8 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
-from furthest.paper.cells import Cell, Draws, Runs
+from furthest.paper.cells import Draws, Runs
 from furthest.paper.outcomes import Estimate, Outcomes, mean_of, median_of
+from furthest.sweeps.cells import Cell
 
 CLOSE = 0.05  # a number is confirmed within 5 % …
 TIGHT = 0.03  # a mean stopping time should be within 3 % …

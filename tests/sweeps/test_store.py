@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from furthest import columns
-from furthest.paper.cells import Question, Runs, distinct, key, own_seed
+from furthest.paper.cells import Question, Runs, own_seed
 from furthest.paper.entries import NOTIONS
-from furthest.paper.store import Store
 from furthest.strategy import Strategy
+from furthest.sweeps.cells import distinct, key
+from furthest.sweeps.store import Store
 
 UNIFORM = Strategy("uniform", stopping="glr", threshold="paper")
 CELL = Runs(Question("hard"), UNIFORM)

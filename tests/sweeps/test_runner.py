@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from furthest.instances import hard
-from furthest.paper import runner
 from furthest.paper.cells import Draws, Question, Runs, own_seed
 from furthest.paper.elsewhere import RIDGE
 from furthest.paper.entries import ENTRIES, on_hard, on_random
-from furthest.paper.runner import plan, run
-from furthest.paper.store import Store
 from furthest.simulation import simulate
 from furthest.strategy import Strategy
+from furthest.sweeps import runner
+from furthest.sweeps.runner import plan, run
+from furthest.sweeps.store import Store
 
 UNIFORM = Strategy("uniform", stopping="glr", threshold="paper")
 CELLS = {
@@ -81,8 +81,8 @@ def test_every_run_of_a_varying_question_has_its_own_instance():
 SCRIPT = """
 import sys, time
 from pathlib import Path
-from furthest.paper import runner
-from furthest.paper.store import Store
+from furthest.sweeps import runner
+from furthest.sweeps.store import Store
 from furthest.paper.entries import own_rule
 runner.PIECE = 0.05
 cells = {"table-4": [own_rule("lingape")]}

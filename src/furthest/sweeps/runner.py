@@ -4,19 +4,19 @@ The work is cut into pieces of about a second, so an interruption costs no more 
 pieces they are and who makes them changes nothing in the outcome.
 """
 
-import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
-from furthest.paper.cells import Cell, distinct, key, own_seed
-from furthest.paper.outcomes import Outcome
-from furthest.paper.store import Store
+from furthest.columns import Columns
+from furthest.sweeps.cells import Cell, distinct, key, measurements
+from furthest.sweeps.store import Store
 from furthest.workers import spread
 
 PIECE = 1.0  # seconds of work, roughly
-MOST = 500  # units in a piece
+MOST = 5000  # units in a piece
 
 
 class Piece(NamedTuple):
@@ -51,7 +51,8 @@ def plan(entries: Mapping[str, Sequence[Cell]], store: Store, runs: int) -> list
             cell = left.pop(name, None)
             if cell is not None:
                 gaps = store.missing(cell, cell.units(runs))
-                pieces += [Piece(entry, cell, *cut) for cut in _cut(gaps, cell.effort)]
+                if gaps:
+                    pieces += [Piece(entry, cell, *cut) for cut in _cut(gaps, cell.effort)]
     return pieces
 
 
@@ -68,6 +69,7 @@ def run(
     jobs: int,
     progress: Callable[[Piece], None],
     work: Work,
+    executor: Executor | None = None,
 ) -> None:
     """Make the pieces and store them; `progress` hears of each, and `work` adds them up."""
     if not pieces:
@@ -75,21 +77,32 @@ def run(
     cells = {key(piece.cell, store.seed): piece.cell for piece in pieces}
     for cell in cells.values():
         cell.warm_up()
-    calls = [(store.folder, store.seed, number, piece) for number, piece in enumerate(pieces)]
-    done = spread(_make, calls, jobs) if jobs > 1 else (_make(*call) for call in calls)
-    for number, rounds, cpu in done:
-        piece = pieces[number]
-        work.units += piece.last - piece.first
-        work.rounds += rounds
-        work.cpu += cpu
-        progress(piece)
+    made: dict[int, Work] = {}
+
+    def keep(number: int, found: tuple[Columns, float]) -> None:
+        (_, cell, first, last), (columns, cpu) = pieces[number], found
+        store.write(cell, first, last, columns)
+        made[number] = Work(last - first, measurements(columns), cpu)
+
+    calls = [(piece.cell, piece.first, piece.last, store.seed) for piece in pieces]
+    try:
+        spread(
+            _make,
+            calls,
+            keep,
+            jobs=jobs,
+            executor=executor,
+            told=lambda number: progress(pieces[number]),
+        )
+    finally:
+        work.units += sum(each.units for each in made.values())
+        work.rounds += sum(each.rounds for each in made.values())
+        work.cpu += sum(each.cpu for each in made.values())
     for cell in cells.values():
         store.merge(cell)
 
 
-def _make(folder: Path, seed: int, number: int, piece: Piece) -> tuple[int, int, float]:
-    """Make and store one piece: (its number, measurements simulated, processor seconds)."""
-    before = sum(os.times()[:2])
-    columns = piece.cell.make(piece.first, piece.last, own_seed(piece.cell, seed))
-    Store(folder, seed).write(piece.cell, piece.first, piece.last, columns)
-    return number, Outcome(columns).rounds, sum(os.times()[:2]) - before
+def _make(cell: Cell, first: int, last: int, seed: int) -> tuple[Columns, float]:
+    """Units of a cell, and the processor seconds that they took."""
+    before = time.thread_time()
+    return cell.make(first, last, cell.run_seed(seed)), time.thread_time() - before

@@ -12,7 +12,7 @@ import numpy as np
 
 from furthest import columns as tables
 from furthest.columns import Columns
-from furthest.paper.cells import Cell, describe, join, key, own_seed
+from furthest.sweeps.cells import Cell, describe, join, key
 from furthest.writing import write_beside, write_text
 
 READERS = {".parquet": tables.read_parquet, ".csv": tables.read_csv}
@@ -52,7 +52,7 @@ class Store:
         home.mkdir(parents=True, exist_ok=True)
         settings = home / "settings.json"
         if not settings.exists():
-            known = describe(cell, self.seed) | {"run_seed": own_seed(cell, self.seed)}
+            known = describe(cell, self.seed) | {"run_seed": cell.run_seed(self.seed)}
             text = json.dumps(known, indent=2, sort_keys=True)
             write_text(settings, text + "\n")
         piece = home / f"{first:06d}-{last:06d}{self.suffix}"

@@ -1,0 +1,1 @@
+"""Grids of simulations: what is stored, resumed, and shown side by side."""
