@@ -158,6 +158,10 @@ class _SignalsWait:
             self._waiting.append(number)
 
 
+# Of all kernels apart that this process has loaded.
+addresses: set[int] = set()
+
+
 class Apart:
     """A large kernel that is compiled once and called through its address.
 
@@ -188,7 +192,9 @@ class Apart:
         self._kernel.compile(arguments)
         found = self._kernel.overloads[arguments]
         self._results[arguments] = found.signature.return_type
-        return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+        address = int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+        addresses.add(address)
+        return address
 
     def caller(self) -> Callable[..., Any]:
         """A function for kernels: (address, tuple of all arguments) → what the kernel returns."""
