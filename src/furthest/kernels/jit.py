@@ -158,8 +158,9 @@ class _SignalsWait:
             self._waiting.append(number)
 
 
-# Of all kernels apart that this process has loaded.
+# Of all kernels apart that this process has loaded. Without compiling they are numbers like others.
 addresses: set[int] = set()
+IS_COMPILED = not _config.DISABLE_JIT
 
 
 class Apart:

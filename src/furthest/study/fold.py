@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from furthest.codes import Noise
 from furthest.engine import Run, Source, told
 from furthest.kernels.evidence import Clock
-from furthest.kernels.jit import addresses
+from furthest.kernels.jit import IS_COMPILED, addresses
 from furthest.preparation import prepare
 from furthest.residuals import Repeats
 from furthest.stopping.nomination import Progress
@@ -149,8 +149,8 @@ class Fold:
         An own rule's or test's is not: nobody would notice when their source is edited.
         """
         arrays = _arrays(self.state)
-        if arrays is None or not addresses or not self.ready:
-            return None  # without compiled code addresses are numbers like any other
+        if arrays is None or not (IS_COMPILED and self.ready):
+            return None
         repeats, of_repeats = self._repeats.parts()
         columns = {f"state.{name}": array for name, array in arrays.items()}
         columns |= {f"repeats.{name}": column for name, column in repeats.items()}

@@ -61,8 +61,8 @@ def is_due(events: int, kept: int) -> bool:
 def load(log: str) -> Snapshot | None:
     """The snapshot of the log whose first event has this digest; None if none can be used."""
     try:
-        with np.load(_folder() / f"{log}.npz", allow_pickle=False) as file:
-            stored = dict(file)
+        with (_folder() / f"{log}.npz").open("rb") as file:
+            stored = dict(np.load(file, allow_pickle=False))
         data = json.loads(stored.pop("rest").tobytes())
         if data["software"] != software():
             return None

@@ -94,7 +94,7 @@ ENDS_IN_LOG = 2
 NOT_INHERITED = (STOPPED, SPENT, EXTENDED, SEALED)
 
 # So many events are read at a time.
-PAGE = 10_000
+PAGE = 5_000
 
 # More trials at once than anybody has workers.
 MOST_TRIALS = 10_000

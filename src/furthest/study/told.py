@@ -123,6 +123,8 @@ class Results:
         """Take in what was stored."""
         for name, column in self._columns.items():
             column.frombytes(np.asarray(columns[name], column.typecode).tobytes())
+        if len({len(column) for column in self._columns.values()}) > 1:
+            raise ValueError("columns of different lengths")
         self._foreign_ids, self._moments = rest["foreign"], dict(rest["moments"])
         trials = columns["trials"]
         rows = np.arange(len(trials))
