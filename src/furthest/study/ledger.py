@@ -84,8 +84,8 @@ RECENT = 1000
 LIMITED = 2
 
 # What a snapshot has of a ledger beside results, trials and their order.
-PLAIN = ("seq", "head", "chained_from", "budget", "outcomes", "_held", "_lost", "_crowd", "_now")
-TRIALS = ("open", "failed", "given_up")
+PLAIN = ("seq", "head", "chained_from", "budget", "outcomes", "_lost", "_crowd", "_now")
+TRIALS = ("open", "failed", "given_up", "_held")
 
 
 class Result(NamedTuple):
@@ -142,7 +142,7 @@ class Ledger:
         self.spent: Event | None = None  # the budget, as somebody saw it; None once it is extended
         self.outcomes = 0  # of all results, each with all of its outcomes
         self._queue: deque[Event] = deque()  # asks whose results have not counted yet
-        self._held = 0  # results that do not count yet
+        self._held: dict[str, int] = {}  # results that do not count yet: their rows
         self._lost = 0  # trials given up that are still open
         self._crowd = 0  # the most trials that were ever waited for at once
         self._now = created.at
@@ -206,7 +206,8 @@ class Ledger:
             setattr(self, name, rest[name])
         self.open = {trial: Event(*event) for trial, event in rest["open"]}
         self.failed = {trial: Event(*event) for trial, event in rest["failed"]}
-        self.given_up, self.overtaken = dict(rest["given_up"]), set(rest["overtaken"])
+        self.given_up, self._held = dict(rest["given_up"]), dict(rest["_held"])
+        self.overtaken = set(rest["overtaken"])
         self._queue = deque(Event(*event) for event in rest["_queue"])
         self.from_snapshot = True
 
@@ -231,11 +232,12 @@ class Ledger:
 
     def _note_result(self, event: Event, asked: Event | None) -> None:
         trial = event.trial
-        row = self.results.append(event)
-        self.outcomes += size_of(event)
+        note = note_of(event)
+        row = self.results.append(event, note)
+        self.outcomes += note.size
         if asked is not None and trial not in self.given_up:
             if self.settings.order == AS_ASKED:
-                self._held += 1
+                self._held[trial] = row
                 return  # it counts in its turn
             earliest = next(iter(self.open.values()), asked)
             if earliest.seq < asked.seq:
@@ -246,12 +248,12 @@ class Ledger:
         """Let count what nothing earlier is waited for any more."""
         while self._queue:
             asked = self._queue[0]
-            if asked.trial in self.results:
-                self._count(self.results.row(asked.trial), event)
-                self._held -= 1
+            row = self._held.pop(asked.trial, None)
+            if row is not None:
+                self._count(row, event)
             elif asked.trial not in self.failed:
                 in_time = asked.at + self.settings.lease >= self._now
-                if in_time and self._held <= PATIENCE * self._crowd:
+                if in_time and len(self._held) <= PATIENCE * self._crowd:
                     return
                 self.given_up[asked.trial] = event.seq
                 self._lost += 1
@@ -276,7 +278,8 @@ class Ledger:
 
     def waiting(self) -> list[Event]:
         """Results that do not count yet, because one that was asked for earlier is out."""
-        return [self.results[each.trial] for each in self._queue if each.trial in self.results]
+        held = self._held
+        return [self.results.event(held[e.trial]) for e in self._queue if e.trial in held]
 
     def _follows(self, event: Event) -> bool:
         """Whether the event can be the next one."""
@@ -318,6 +321,8 @@ class Ledger:
 
     def _is_ask(self, event: Event) -> bool:
         """Whether this could be asked for: some measurements, while the budget lasts."""
+        if not event.data:
+            return not self.exhausted  # nearly all are of this kind
         try:
             size, *rest = note_of(event)
         except ValueError:

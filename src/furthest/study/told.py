@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from furthest.study.events import ADDED, TOLD, Columns, Event, Note, note_of
+from furthest.study.events import ADDED, TOLD, Columns, Event, Note
 from furthest.study.snapshot import Parts
 
 Rows = NDArray[np.int64]
@@ -36,6 +36,7 @@ class Results:
 
     def __init__(self, tag: str) -> None:
         self._columns = {name: array(kind) for name, kind in KINDS.items()}
+        self._add = [column.append for column in self._columns.values()]
         self._own = f"{tag}-"
         self._row_after = array("q")  # by the number of an own trial: its row plus 1; 0 for none
         self._foreign: dict[str, int] = {}  # trials whose ids are not of this study: their rows
@@ -79,10 +80,9 @@ class Results:
         """Ids of the last trials that have results, the very last one first."""
         return list(map(self._id, islice(reversed(self._columns["trials"]), count)))
 
-    def append(self, event: Event) -> int:
+    def append(self, event: Event, note: Note) -> int:
         """One more; returns its row."""
-        row, note = len(self), note_of(event)
-        number = self._number(event.trial)
+        row, number = len(self), self._number(event.trial)
         if not 0 <= number <= event.seq:
             self._foreign_ids.append(event.trial)
             self._foreign[event.trial] = row
@@ -93,12 +93,11 @@ class Results:
             self._row_after[number] = row + 1
         if note.moment:
             self._moments[row] = note.moment
+        seq, kind, at, _, arm, value, *_ = event
         sd = nan if note.sd is None else note.sd
-        fields = (event.seq, event.at, event.arm, event.value, note.size, sd, number)
-        for column, field in zip(
-            self._columns.values(), (*fields, event.kind == ADDED), strict=True
-        ):
-            column.append(field)  # type: ignore[arg-type]
+        fields: Any = (seq, at, arm, value, note.size, sd, number, kind == ADDED)
+        for add, field in zip(self._add, fields, strict=True):
+            add(field)
         return row
 
     def columns(self, rows: Rows) -> Columns:
