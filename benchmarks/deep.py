@@ -17,8 +17,8 @@ import resource
 import time
 from typing import Any
 
+import numba
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 import furthest as ft
@@ -27,12 +27,14 @@ from furthest.preparation import prepare
 
 Floats = NDArray[np.float64]
 
+njit: Any = numba.njit
+
 DELTA = 0.01
 
 PIECE = 1_000_000
 
 
-@njit  # type: ignore[untyped-decorator]
+@njit
 def add(sums: Floats, errors: Floats, place: int, term: float) -> None:
     """A sum with the rounding errors of its additions beside it (Neumaier)."""
     before = sums[place]
@@ -44,7 +46,7 @@ def add(sums: Floats, errors: Floats, place: int, term: float) -> None:
     sums[place] = after
 
 
-@njit  # type: ignore[untyped-decorator]
+@njit
 def reference(
     features: Floats,
     arms: NDArray[np.int64],
