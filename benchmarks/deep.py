@@ -15,7 +15,8 @@ import argparse
 import math
 import resource
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -27,14 +28,20 @@ from furthest.preparation import prepare
 
 Floats = NDArray[np.float64]
 
-njit: Any = numba.njit
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def compiled(function: F) -> F:
+    """With types that Numba does not tell."""
+    return cast("F", numba.njit(function))
+
 
 DELTA = 0.01
 
 PIECE = 1_000_000
 
 
-@njit
+@compiled
 def add(sums: Floats, errors: Floats, place: int, term: float) -> None:
     """A sum with the rounding errors of its additions beside it (Neumaier)."""
     before = sums[place]
@@ -46,7 +53,7 @@ def add(sums: Floats, errors: Floats, place: int, term: float) -> None:
     sums[place] = after
 
 
-@njit
+@compiled
 def reference(
     features: Floats,
     arms: NDArray[np.int64],
@@ -158,7 +165,8 @@ class Exact:
             self.lost,
             self.tested,
             self.tested_lost,
-            *weighting[:2],
+            weighting[0],
+            weighting[1],
             weighting[3],
         )
 

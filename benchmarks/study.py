@@ -50,11 +50,11 @@ print(*ask, *tell)
 
 
 OPENER = """
-import resource, sys, time
+import re, sys, time
 wall = time.perf_counter()
 import furthest as ft
 state = ft.Study.load("long", sys.argv[1]).status().state
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+peak = int(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1]) / 1024
 print(time.perf_counter() - wall, time.process_time(), peak, state)
 """
 

@@ -61,7 +61,11 @@ def content(value):
     if isinstance(value, dict):
         return {name: content(each) for name, each in value.items()}
     if type(value).__module__.startswith("furthest.study."):
-        return {name: content(each) for name, each in vars(value).items() if name != "settings"}
+        return {
+            name: content(each)
+            for name, each in vars(value).items()
+            if name not in ("settings", "_add")
+        }
     return value
 
 

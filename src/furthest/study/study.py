@@ -374,6 +374,11 @@ class Study:
         return self._ledger.budget
 
     @property
+    def measured(self) -> int:
+        """How many measurements there are, as far as this process has read the log."""
+        return self._ledger.outcomes
+
+    @property
     def is_spent(self) -> bool:
         """Whether somebody has seen the budget spent, and no answer; needs no compiler.
 
