@@ -216,10 +216,30 @@ def test_a_damaged_file_is_done_without(sqlite_url, folder, damage):
     assert after.status() == study.status()
 
 
+def test_a_process_that_was_killed_while_it_wrote_leaves_nothing_that_counts(sqlite_url, folder):
+    study = filled(sqlite_url)
+    (path,) = folder.glob("*.npz")
+    path.rename(folder / f".17.{path.name}").write_bytes(b"half")
+    after = ft.Study.load("a", sqlite_url)
+    assert not after._ledger.from_snapshot
+    assert after.status() == study.status()
+    assert ft.Study.load("a", sqlite_url)._ledger.from_snapshot  # the next one is whole
+
+
 def test_where_nothing_can_be_kept_all_goes_on(sqlite_url, folder):
     folder.write_text("not a folder")
     study = filled(sqlite_url)
     assert ft.Study.load("a", sqlite_url).status() == study.status()
+
+
+def test_nobody_waits_while_one_is_written(sqlite_url, folder):
+    study = ft.Study.create("a", ENDLESS, 0.1, sqlite_url)
+    other = ft.Study.load("a", sqlite_url)
+    other.tell_many([{"arm": arm % 3, "value": 0.5} for arm in range(12)])
+    study.ask()  # the log is locked while this decides
+    assert not folder.exists()
+    study.ask()  # and is not before that
+    assert folder.exists()
 
 
 def test_few_are_kept(sqlite_url, folder, monkeypatch):

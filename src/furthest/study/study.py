@@ -892,9 +892,9 @@ class Study:
             self._snapshot, self._kept = snapshot, snapshot.ledger.rest["seq"]
 
     def _keep(self, fold: "Fold") -> None:
-        """Leave a snapshot to the next process, of a long log that goes on."""
+        """Leave a snapshot to the next process, of a long log that goes on; nobody waits for it."""
         ledger = self._ledger
-        going_on = not (fold.stopped or ledger.has_ended)
+        going_on = not (fold.stopped or ledger.has_ended or self._log)
         if going_on and ledger.created.chain and is_due(ledger.seq, self._kept):
             save(ledger.created.chain, Snapshot(ledger.parts(), fold.parts()))
             self._kept = ledger.seq
