@@ -11,7 +11,7 @@ import pytest
 
 import furthest as ft
 from furthest.errors import VerificationError
-from furthest.study import snapshot
+from furthest.study import fold, snapshot
 from furthest.study import study as studies
 from furthest.study.certificate import verify
 from furthest.study.ledger import Ledger
@@ -116,6 +116,15 @@ def test_an_own_rule_has_no_state_that_could_be_kept(sqlite_url):
     assert after._ledger.from_snapshot
     assert after._snapshot.fold is None
     assert after.status().state == "running"
+
+
+def test_a_state_that_is_too_large_is_made_again(sqlite_url, monkeypatch):
+    monkeypatch.setattr(fold, "MOST_BYTES", 1000)
+    before = filled(sqlite_url)
+    after = ft.Study.load("a", sqlite_url)
+    assert after._ledger.from_snapshot
+    assert after._snapshot.fold is None
+    assert after.status() == before.status()
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from furthest.preparation import prepare
 from furthest.residuals import Repeats
 from furthest.stopping.nomination import Progress
 from furthest.study.events import Columns, Due, Settings, single
-from furthest.study.snapshot import Parts
+from furthest.study.snapshot import Parts, machine
 
 Arms = NDArray[np.int64]
 Rewards = NDArray[np.float64]
@@ -38,6 +38,9 @@ ENDLESS = 2**62
 
 # What a snapshot has of a fold beside its state.
 PLAIN = ("_first", "_taken", "blocked", "shift", "told")
+
+# Of the state in a snapshot; an exact oracle has much room that it hardly uses.
+MOST_BYTES = 2**28
 
 # Results that are so many times larger than their noise have their constant part taken away.
 LARGE = 2.0**20
@@ -144,24 +147,28 @@ class Fold:
         self.told += len(rest.arms)
 
     def parts(self) -> Parts | None:
-        """All of it as plain data, of a study that goes on; None where it is not that.
+        """All of it as plain data, of a study that goes on; None where it is not that, or too much.
 
         An own rule's or test's is not: nobody would notice when their source is edited.
         """
         arrays = _arrays(self.state)
         if arrays is None or not (IS_COMPILED and self.ready):
             return None
+        if sum(array.nbytes for array in arrays.values()) > MOST_BYTES:
+            return None
         repeats, of_repeats = self._repeats.parts()
         columns = {f"state.{name}": array for name, array in arrays.items()}
         columns |= {f"repeats.{name}": column for name, column in repeats.items()}
         rest = {name: getattr(self, name) for name in PLAIN}
-        return Parts(columns, rest | {"repeats": of_repeats, "rng": self._rng.bit_generator.state})
+        rest |= {"repeats": of_repeats, "rng": self._rng.bit_generator.state, "machine": machine()}
+        return Parts(columns, rest)
 
     def restore(self, parts: Parts) -> None:
         """Take in what was stored, before any result; one of UNREADABLE if it has another form."""
         columns, rest = parts
         arrays = {f"state.{name}": array for name, array in (_arrays(self.state) or {}).items()}
-        if any(_form(columns.get(name)) != _form(array) for name, array in arrays.items()):
+        same = all(_form(columns.get(name)) == _form(array) for name, array in arrays.items())
+        if not same or rest["machine"] != machine():
             raise ValueError("this is the state of something else")
         for name, array in arrays.items():
             # Where compiled kernels are is another place in each process.

@@ -39,6 +39,10 @@ SHARE = 32
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
+# In front of the names of the columns of a snapshot's parts.
+PARTS = ("ledger.", "fold.")
+
+
 class Parts(NamedTuple):
     """Something as plain data: large columns, and the rest."""
 
@@ -71,23 +75,22 @@ def load(log: str) -> Snapshot | None:
                 {name[len(each) :]: stored[name] for name in stored if name.startswith(each)},
                 data[each],
             )
-            for each in ("ledger.", "fold.")
+            for each in PARTS
         )
     except Exception:  # noqa: BLE001 - it is damaged, or there is none
         return None
-    return Snapshot(ledger, fold if fold.rest.get("machine") == machine() else None)
+    return Snapshot(ledger, fold if fold.rest else None)
 
 
 def save(log: str, snapshot: Snapshot) -> None:
     """Keep a snapshot, if there is where to."""
     data: dict[str, Any] = {"software": software()}
     stored: dict[str, NDArray[Any]] = {}
-    for each, parts in (("ledger.", snapshot.ledger), ("fold.", snapshot.fold)):
-        columns, rest = parts or Parts({}, {})
+    for each, parts in zip(PARTS, snapshot, strict=True):
+        columns, data[each] = parts or Parts({}, {})
         stored |= {each + name: column for name, column in columns.items()}
-        data[each] = rest | {"machine": machine()} if each == "fold." and parts else rest
     stored["rest"] = np.frombuffer(json.dumps(data).encode(), np.uint8)
-    with suppress(OSError):
+    with suppress(OSError, RuntimeError):  # the latter where there is no home
         folder = _folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_beside(folder / f"{log}.npz", lambda draft: np.savez(draft, **stored))  # type: ignore[arg-type]
