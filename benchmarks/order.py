@@ -49,9 +49,9 @@ class Desk:
     def tell(self, trial: str, arm: int, value: float) -> bool:
         """A result; whether the study has stopped."""
         self.ledger.apply([Event(self.ledger.seq + 1, TOLD, 0.0, trial, arm, value)])
-        results = self.ledger.counting[self.fold.told :]
-        if results:
-            self.fold.take(columns(results))
+        results = self.ledger.counting(self.fold.told)
+        if len(results):
+            self.fold.take(results.columns)
         return self.fold.stopped
 
 

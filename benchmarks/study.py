@@ -1,6 +1,6 @@
 """Latency of live studies: ask and tell with fsync, what deciding costs, long logs, PostgreSQL.
 
-    python benchmarks/study.py [--postgres URL] [--long 100000]
+    python benchmarks/study.py [--postgres URL] [--rounds 500] [--long 100000 1000000]
 
 Without --postgres a private server is started where one is installed (as in the tests).
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import furthest as ft
+from furthest.study import snapshot
 from furthest.study.chain import chained
 from furthest.study.events import Due, Event
 from furthest.study.storage import open_storage
@@ -45,6 +46,16 @@ for _ in range(int(sys.argv[2])):
     study.tell(trial.id, 0.5)
     ask.append(t1 - t0); tell.append(time.perf_counter() - t1)
 print(*ask, *tell)
+"""
+
+
+OPENER = """
+import re, sys, time
+wall = time.perf_counter()
+import furthest as ft
+state = ft.Study.load("long", sys.argv[1]).status().state
+peak = int(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1]) / 1024
+print(time.perf_counter() - wall, time.process_time(), peak, state)
 """
 
 
@@ -123,38 +134,37 @@ def many_workers(url: str, workers: int, rounds: int) -> None:
 
 
 def long_log(url: str, count: int) -> None:
-    """Open a study with many measurements that has not stopped."""
+    """Open a study with many measurements that has not stopped, in new processes."""
     study = ft.Study.create("long", PROBLEM, storage=url)
     rng = np.random.default_rng(1)
     arms = [*range(20), *rng.integers(20, size=count - 20).tolist()]
     values = (MEANS[arms] + rng.standard_normal(count)).tolist()
-    tag, storage = study.settings.tag, open_storage(url)
+    tag, storage, (created,) = study.settings.tag, open_storage(url), study.events()
     events = []
     for i, (arm, value) in enumerate(zip(arms, values, strict=True)):
         trial = f"{tag}-{2 * i + 2}"
         events += [
-            Event(2 * i + 2, "asked", 0.0, trial, arm, worker="bench"),
-            Event(2 * i + 3, "told", 0.0, trial, arm, value),
+            Event(2 * i + 2, "asked", created.at, trial, arm, worker="bench"),
+            Event(2 * i + 3, "told", created.at, trial, arm, value),
         ]
     with storage.writing(study._key) as log:
-        log.append(chained(events, study.events()[-1].chain))
+        log.append(chained(events, created.chain))
     storage.close()
     study.close()
-    read, fold, whole = [], [], []
-    for _ in range(5):
-        t0 = time.perf_counter()
-        study = ft.Study.load("long", url)
-        t1 = time.perf_counter()
-        _ = study._fold
-        t2 = time.perf_counter()
-        state = study.status().state
-        whole.append(time.perf_counter() - t0)
-        read.append(t1 - t0)
-        fold.append(t2 - t1)
-        study.close()
-    print(f"  {count} measurements ({state}), open: {milliseconds(read)}")
-    print(f"  fold                      {milliseconds(fold)}")
-    print(f"  open, fold and status     {milliseconds(whole)}")
+    print(f"  {count:,} measurements, load and status in a new process; it leaves a snapshot:")
+    for each in ("from the log", "again", "again", "again"):
+        kept = snapshot._folder() / f"{created.chain}.npz"
+        if each == "from the log":
+            kept.unlink(missing_ok=True)
+        done = subprocess.run(
+            [sys.executable, "-c", OPENER, url], capture_output=True, text=True, check=True
+        )
+        wall, processor, peak, state = done.stdout.split()
+        size = kept.stat().st_size / 2**20 if kept.exists() else 0.0
+        print(
+            f"    {each:14s} {float(wall):6.2f} s, of the processor {float(processor):6.2f} s; "
+            f"{float(peak):5.0f} MB at most; snapshot {size:.0f} MB; {state}"
+        )
     study = ft.Study.load("long", url)
     study.ask()
     times = []
@@ -164,6 +174,7 @@ def long_log(url: str, count: int) -> None:
         times.append(time.perf_counter() - t0)
     print(f"  ask + tell on top of it   {milliseconds(times)}")
     study.close()
+    kept.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -187,14 +198,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--postgres", help="URL of an empty database")
     parser.add_argument("--rounds", type=int, default=500)
-    parser.add_argument("--long", type=int, default=100_000)
+    parser.add_argument("--long", type=int, nargs="*", default=[100_000])
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/bench.db"
         print("SQLite, every commit synced; K = Z = 20, d = 12")
         one_worker(url, arguments.rounds)
         many_workers(url, 8, arguments.rounds // 5)
-        long_log(url, arguments.long)
+        for count in arguments.long:
+            long_log(f"sqlite:///{folder}/{count}.db", count)
     with postgres(arguments.postgres) as place:
         if place is None:
             print("no PostgreSQL server on this machine")
@@ -202,7 +214,9 @@ def main() -> None:
         print("PostgreSQL on a local socket, synchronous commit; K = Z = 20, d = 12")
         one_worker(place, arguments.rounds)
         many_workers(place, 8, arguments.rounds // 5)
-        long_log(place, arguments.long)
+        for count in arguments.long:
+            long_log(place, count)
+            ft.Study.load("long", place).delete()
 
 
 if __name__ == "__main__":

@@ -79,6 +79,19 @@ def test_a_log_can_begin_with_many_events(storage):
         storage.read(key)
 
 
+def test_a_log_can_be_read_in_parts(storage):
+    events = [CREATED, *asks(5)]
+    key = storage.create("a", *events)
+    assert storage.read(key, most=4) == events[:4]
+    assert storage.read(key, 4, events[3].chain, most=4) == events[4:]
+    assert storage.read(key, most=6) == events
+    assert storage.read(key, 6, events[5].chain, most=4) == []
+    with storage.writing(key) as log:
+        assert log.read(1, CREATED.chain, most=2) == events[1:3]
+    with pytest.raises(VerificationError, match="replaced by another"):
+        storage.read(key, 6, "another", most=4)
+
+
 def test_a_log_that_has_lost_its_end_is_noticed(storage):
     """A database was restored from yesterday under somebody who goes on working."""
     events = asks(4)

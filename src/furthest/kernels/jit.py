@@ -164,6 +164,11 @@ class _SignalsWait:
             self._waiting.append(number)
 
 
+# Of all kernels apart that this process has loaded. Without compiling they are numbers like others.
+addresses: set[int] = set()
+IS_COMPILED = not _config.DISABLE_JIT
+
+
 class Apart:
     """A large kernel that is compiled once and called through its address.
 
@@ -194,7 +199,9 @@ class Apart:
         self._kernel.compile(arguments)
         found = self._kernel.overloads[arguments]
         self._results[arguments] = found.signature.return_type
-        return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+        address = int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+        addresses.add(address)
+        return address
 
     def caller(self) -> Callable[..., Any]:
         """A function for kernels: (address, tuple of all arguments) → what the kernel returns."""

@@ -15,7 +15,7 @@ values are rounded ones.
 """
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,23 @@ class Repeats:
         if times > self.times:
             self.commonest, self.times = value, times
         return self.discrete
+
+    def parts(self) -> tuple[dict[str, NDArray[np.float64]], dict[str, Any]]:
+        """All of it as plain data: the different values in columns, and the rest."""
+        rest = vars(self).copy()
+        counts = rest.pop("_counts")
+        columns = {
+            "values": np.fromiter(counts, float),
+            "times": np.fromiter(counts.values(), float),
+        }
+        return columns, rest | {"_arms": list(self._arms.items())}
+
+    def restore(self, columns: dict[str, NDArray[np.float64]], rest: dict[str, Any]) -> None:
+        """Take in what was stored."""
+        vars(self).update(rest)
+        times = columns["times"].astype(np.int64).tolist()
+        self._counts = dict(zip(columns["values"].tolist(), times, strict=True))
+        self._arms = {arm: (count, mean) for arm, (count, mean) in rest["_arms"]}
 
     @property
     def spread(self) -> float:

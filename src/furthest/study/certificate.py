@@ -27,11 +27,9 @@ from furthest.study.conditions import (
     warnings_of,
 )
 from furthest.study.events import (
-    ADDED,
     SPENT,
     Event,
     Settings,
-    columns,
     problem_data,
     usable_strategy,
 )
@@ -108,7 +106,7 @@ def status(
     known = fold.ready
     mark = score(fold, fold.answer) if known else None
     answer_name = settings.problem.answer_names[fold.answer] if known else None
-    pulls = columns(ledger.measured).pulls(len(fold.task.arms))
+    pulls = ledger.measured.columns.pulls(len(fold.task.arms))
     base = base_of(ledger)
     return Status(
         name=name,
@@ -163,7 +161,7 @@ def certificate(name: str, ledger: Ledger, fold: Fold, log: Sequence[Event]) -> 
         verdicts=found,
         measurements=int(fold.state.evidence.counts.sum()),
         pulls=tuple(fold.state.evidence.counts.tolist()),
-        added=sum(event.kind == ADDED for event in base.counted),
+        added=len(base.counted.moments_of_added),
         failed=len(failures(base)),
         order=settings.order,
         warnings=warnings_of(rests_on),
@@ -199,7 +197,7 @@ def conclusion(name: str, log: Sequence[Event], spent: Event | None = None) -> C
     ended = None if spent is None or spent.arm is None else Outcome(spent.arm, int(spent.data))
     with usable_strategy():
         fold = Fold(settings, ended)
-    fold.take(columns(ledger.counting))
+    fold.take(ledger.counting().columns)
     answer = _candidate(fold) if spent is None else spent.arm
     found = _verdicts(settings, fold) if fold.ready else ()
     remaining = [
@@ -212,7 +210,7 @@ def conclusion(name: str, log: Sequence[Event], spent: Event | None = None) -> C
     claims = _concluding_claims(settings, answer_name, eps, len(remaining))
     theorem = bool(claims) and strategy.guarantee_for(problem).proven
     standing = standing_of(rests_on, theorem=theorem)
-    pulls = columns(ledger.measured).pulls(len(problem.arms))
+    pulls = ledger.measured.columns.pulls(len(problem.arms))
     return Conclusion(
         study=name,
         answer=answer,
@@ -230,7 +228,7 @@ def conclusion(name: str, log: Sequence[Event], spent: Event | None = None) -> C
         verdicts=found,
         measurements=ledger.outcomes,
         pulls=tuple(pulls.tolist()),
-        added=sum(event.kind == ADDED for event in base.counted),
+        added=len(base.counted.moments_of_added),
         failed=len(failures(base)),
         order=settings.order,
         warnings=warnings_of(rests_on),
@@ -371,7 +369,7 @@ def verify(
     if ledger.settings.name not in ("", name):
         raise VerificationError(f"the log is that of {ledger.settings.name!r}, not of {name!r}")
     fold = fold_of(ledger)
-    fold.take(columns(ledger.counting))
+    fold.take(ledger.counting().columns)
     if ledger.stopped is not None:
         _check_outcome(ledger, fold)
     proof = certificate(name, ledger, fold, events) if fold.stopped else None
@@ -415,7 +413,7 @@ def _checked_conclusion(name: str, events: Sequence[Event], length: int) -> Conc
     if not ledger.is_over(spent.at if spent else log[-1].at):
         raise VerificationError(f"after {length} events the budget was not spent")
     again = fold_of(ledger)
-    again.take(columns(ledger.counting))
+    again.take(ledger.counting().columns)
     taken = int(again.state.evidence.counts.sum()) if again.ready else 0
     if again.stopped:
         mark = score(again, again.answer)
@@ -433,7 +431,7 @@ def _checked_conclusion(name: str, events: Sequence[Event], length: int) -> Conc
 
 def slacks(ledger: Ledger) -> dict[str, Slack]:
     """How much the figures may differ that were computed from this log on another processor."""
-    problem, results = ledger.settings.problem, columns(ledger.counting)
+    problem, results = ledger.settings.problem, ledger.counting().columns
     share = max(ROUNDING, ROUNDING_PER_SIZE * size_over_noise(problem, results))
     figure = Slack(share)
     largest = float(np.abs(results.values).max(initial=0.0))
@@ -449,7 +447,7 @@ def slacks(ledger: Ledger) -> dict[str, Slack]:
 def _check_outcome(ledger: Ledger, fold: Fold) -> None:
     """Whether the study could stop where its log says so."""
     again = Fold(ledger.settings)
-    again.take(columns(ledger.counting[: fold.stopped_at or None]))
+    again.take(ledger.counting(0, fold.stopped_at or None).columns)
     if again.stopped_at == fold.stopped_at and again.answer == fold.answer:
         return
     mark = score(fold, fold.answer) if fold.stopped and not fold.blocked else None

@@ -7,6 +7,7 @@ speaks against it (`in doubt`, `refuted`). The certificate lists all of them.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +18,11 @@ from furthest.problem import Problem
 from furthest.residuals import REFUTED as REFUTING_EVIDENCE
 from furthest.residuals import Finding, examine, rounding, sample_of, unseen
 from furthest.residuals.evalues import summarise
-from furthest.study.events import ADDED, AS_ASKED, Columns, Event, columns, note_of
+from furthest.study.events import AS_ASKED, Columns, Event
 from furthest.study.fold import Fold
 from furthest.study.ledger import Ledger
 from furthest.study.records import NOT_PROVEN, PROVEN, PROVEN_IF, Condition
+from furthest.study.told import Selection
 
 HOLDS = "holds"
 ASSUMED = "assumed"
@@ -35,16 +37,17 @@ class Base(NamedTuple):
     """The part of a log that a certificate, or a look at a running study, rests on."""
 
     ledger: Ledger
-    counted: Sequence[Event]  # results
+    counted: Selection  # results
     last: int  # number of the last event
 
 
 def base_of(ledger: Ledger, stopped: Fold | None = None) -> Base:
     """All of the log; of a study that has stopped, what led to that."""
     if stopped is None:
-        return Base(ledger, ledger.counting, ledger.seq)
-    counted = [ledger.counting[i] for i in stopped.taken]
-    return Base(ledger, counted, ledger.counted_by[stopped.stopped_at - 1].seq)
+        return Base(ledger, ledger.counting(), ledger.seq)
+    counting = ledger.counting()
+    counted = replace(counting, rows=counting.rows[stopped.taken])
+    return Base(ledger, counted, ledger.counted_by(stopped.stopped_at - 1))
 
 
 def failures(base: Base) -> list[Event]:
@@ -56,7 +59,7 @@ def conditions(base: Base) -> tuple[Condition, ...]:
     """All of them."""
     settings = base.ledger.settings
     problem, noise = settings.problem, settings.strategy.noise_for(settings.problem)
-    results = columns(base.counted)
+    results = base.counted.columns
     found = {each.condition: each for each in examine(problem, *results)}
     return (
         _linear(problem, found.get("linear"), results),
@@ -234,7 +237,7 @@ def _bound(base: Base, finding: Finding | None) -> list[Condition]:
 def _order(base: Base) -> Condition:
     ledger = base.ledger
     name, needs = "order", "the order in which results count has nothing to do with their values"
-    late = sum(event.trial in ledger.given_up for event in base.counted)
+    late = base.counted.among(ledger.given_up)
     if late:
         return Condition(
             name,
@@ -245,7 +248,7 @@ def _order(base: Base) -> Condition:
         )
     if ledger.settings.order == AS_ASKED:
         return Condition(name, needs, HOLDS, "they count as they were asked for, not as they came")
-    overtaken = sum(event.trial in ledger.overtaken for event in base.counted)
+    overtaken = base.counted.among(ledger.overtaken)
     if overtaken:
         return Condition(
             name,
@@ -259,11 +262,8 @@ def _order(base: Base) -> Condition:
 
 def _failures(base: Base) -> Condition:
     name, needs = "failures", "whether a measurement fails has nothing to do with its value"
-    counted = {event.trial for event in base.counted}
-    lost = sum(
-        event.seq <= base.last and trial not in counted
-        for trial, event in base.ledger.given_up.items()
-    )
+    given_up = [trial for trial, seq in base.ledger.given_up.items() if seq <= base.last]
+    lost = len(given_up) - base.counted.among(given_up)
     failed = len(failures(base))
     if not failed and not lost:
         return Condition(name, needs, HOLDS, "none failed")
@@ -280,24 +280,23 @@ def _failures(base: Base) -> Condition:
 def _added(base: Base) -> Condition:
     name = "added results"
     needs = "added results were not picked by their values, and the question not made from them"
-    added = [event for event in base.counted if event.kind == ADDED]
-    if not added:
+    moments = base.counted.moments_of_added
+    if not moments:
         origin = base.ledger.settings.origin
         heirs = f"; it continues the study {origin}" if origin else ""
         return Condition(name, needs, HOLDS, f"all results were asked for{heirs}")
     created = base.ledger.created.at
-    moments = [note_of(event).moment for event in added]
     old = sum(bool(moment) and float(moment) < created for moment in moments)
     undated = sum(not moment for moment in moments)
     ages = [f"{old:,} older than the study"] if old else []
     ages += [f"{undated:,} of unknown age"] if undated else []
     aside = f" ({', '.join(ages)})" if ages else ""
-    were = "was" if len(added) == 1 else "were"
+    were = "was" if len(moments) == 1 else "were"
     return Condition(
         name,
         needs,
         IN_DOUBT,
-        f"{len(added):,} of {len(base.counted):,} results {were} added, not asked for{aside}: "
+        f"{len(moments):,} of {len(base.counted):,} results {were} added, not asked for{aside}: "
         "if they were picked by their values, or the options or ε were chosen after looking at "
         "them, the guarantee is void",
     )

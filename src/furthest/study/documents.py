@@ -67,7 +67,7 @@ def _row(study: Study) -> Document:
         problem.notion,
         study.delta,
         len(problem.arms),
-        sum(each.size for each in study.history()),
+        study.measured,
         len(study.pending()),
         None,
         study.budget,

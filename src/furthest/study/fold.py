@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from furthest.codes import Noise
 from furthest.engine import Run, Source, told
 from furthest.kernels.evidence import Clock
+from furthest.kernels.jit import IS_COMPILED, addresses
 from furthest.preparation import prepare
 from furthest.residuals import Repeats
 from furthest.stopping.nomination import Progress
 from furthest.study.events import Columns, Due, Settings, single
+from furthest.study.snapshot import Parts, machine
 
 Arms = NDArray[np.int64]
 Rewards = NDArray[np.float64]
@@ -33,6 +35,12 @@ MOST_STEPS = 1000
 
 # No study has as many measurements.
 ENDLESS = 2**62
+
+# What a snapshot has of a fold beside its state.
+PLAIN = ("_first", "_taken", "blocked", "shift", "told")
+
+# Of the state in a snapshot; an exact oracle has much room that it hardly uses.
+MOST_BYTES = 2**28
 
 # Results that are so many times larger than their noise have their constant part taken away.
 LARGE = 2.0**20
@@ -89,7 +97,7 @@ class Fold:
     @property
     def ready(self) -> bool:
         """Whether the initial design is complete and there is an estimate."""
-        return len(self._design) == len(self.task.initial)
+        return bool(self._first)
 
     @property
     def stopped(self) -> bool:
@@ -121,6 +129,8 @@ class Fold:
 
     def missing(self) -> list[int]:
         """Arms of the initial design that have no result."""
+        if self.ready:
+            return []
         return [arm for arm in self.task.initial.tolist() if arm not in self._design]
 
     def take(self, results: Columns) -> None:
@@ -136,13 +146,46 @@ class Fold:
                 self.stopped_at = self.told + taken
         self.told += len(rest.arms)
 
+    def parts(self) -> Parts | None:
+        """All of it as plain data, of a study that goes on; None where it is not that, or too much.
+
+        An own rule's or test's is not: nobody would notice when their source is edited.
+        """
+        arrays = _arrays(self.state)
+        if arrays is None or not (IS_COMPILED and self.ready):
+            return None
+        if sum(array.nbytes for array in arrays.values()) > MOST_BYTES:
+            return None
+        repeats, of_repeats = self._repeats.parts()
+        columns = {f"state.{name}": array for name, array in arrays.items()}
+        columns |= {f"repeats.{name}": column for name, column in repeats.items()}
+        rest = {name: getattr(self, name) for name in PLAIN}
+        rest |= {"repeats": of_repeats, "rng": self._rng.bit_generator.state, "machine": machine()}
+        return Parts(columns, rest)
+
+    def restore(self, parts: Parts) -> None:
+        """Take in what was stored, before any result; one of UNREADABLE if it has another form."""
+        columns, rest = parts
+        arrays = {f"state.{name}": array for name, array in (_arrays(self.state) or {}).items()}
+        same = all(_form(columns.get(name)) == _form(array) for name, array in arrays.items())
+        if not same or rest["machine"] != machine():
+            raise ValueError("this is the state of something else")
+        for name, array in arrays.items():
+            # Where compiled kernels are is another place in each process.
+            np.copyto(array, columns[name], where=~np.isin(array, [*addresses]))
+        repeats = {name: columns[f"repeats.{name}"] for name in ("values", "times")}
+        self._repeats.restore(repeats, rest["repeats"])
+        self._rng.bit_generator.state = rest["rng"]
+        for name in PLAIN:
+            setattr(self, name, rest[name])
+
     def _take_design(self, result: Result) -> None:
         if result.arm in self._design or result.arm not in self.task.initial:
             self._waiting.append(result)
         else:
             self._design[result.arm] = result
         self.told += 1
-        if self.ready:
+        if len(self._design) == len(self.task.initial):
             first = [self._design[own] for own in self.task.initial.tolist()]
             numbers, *fields = zip(*first, *self._waiting, strict=True)
             self._first = list(numbers)
@@ -281,6 +324,27 @@ class Fold:
 
 def _next_arm(state: Run) -> int:
     return int(state.stopping.progress[Progress.NEXT])
+
+
+def _arrays(state: Any, name: str = "") -> dict[str, NDArray[Any]] | None:
+    """What can change in a state, by name; None if it is not plain, or not this package's."""
+    if isinstance(state, np.ndarray):
+        return {name: state} if state.flags.writeable else {}
+    if not isinstance(state, tuple):
+        return {} if isinstance(state, int | float | np.generic) else None
+    if not type(state).__module__.startswith("furthest."):
+        return None
+    found: dict[str, NDArray[Any]] = {}
+    for field, part in zip(type(state)._fields, state, strict=True):  # type: ignore[attr-defined]
+        arrays = _arrays(part, f"{name}.{field}")
+        if arrays is None:
+            return None
+        found |= arrays
+    return found
+
+
+def _form(array: NDArray[Any] | None) -> Any:
+    return None if array is None else (array.shape, array.dtype)
 
 
 def copied(state: Any) -> Any:

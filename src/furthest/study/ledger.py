@@ -9,6 +9,7 @@ be one, counts when it is told, and the certificate says so. What nobody asked f
 """
 
 import operator
+from array import array
 from collections import deque
 from collections.abc import Iterable, Sequence
 from math import isfinite, sqrt
@@ -47,6 +48,8 @@ from furthest.study.events import (
     size_of,
 )
 from furthest.study.records import Measurement
+from furthest.study.snapshot import Parts
+from furthest.study.told import Results, Selection
 
 RESULTS = (TOLD, ADDED)
 RESULT_FIELDS = ("value", "successes", "mean", "n", "sd", "sem")
@@ -74,8 +77,15 @@ ROUNDED = 1e-9
 # Digits of a number of measurements.
 LONGEST = 16
 
+# Among so many ids the nearest to a wrong one is looked for.
+RECENT = 1000
+
 # From this version of a log on the limits above apply.
 LIMITED = 2
+
+# What a snapshot has of a ledger beside results, trials and their order.
+PLAIN = ("seq", "head", "chained_from", "budget", "outcomes", "_lost", "_crowd", "_now")
+TRIALS = ("open", "failed", "given_up", "_held")
 
 
 class Result(NamedTuple):
@@ -120,23 +130,23 @@ class Ledger:
         self.head = ""  # the chain of the last event
         self._before_seal: list[Event] = []
         self._check_link(created)
-        self.results: dict[str, Event] = {}  # told and added
-        self.measured: list[Event] = []  # the same in the order of the log
+        self.results = Results(self.settings.tag)  # told and added
         self.failed: dict[str, Event] = {}
         self.open: dict[str, Event] = {}  # asked, neither told nor failed
-        self.counting: list[Event] = []  # results in the order in which they count
-        self.counted_by: list[Event] = []  # for each of them the event that made it count
-        self.given_up: dict[str, Event] = {}  # trials not waited for any more, since this event
+        self._counting = array("q")  # rows of results in the order in which they count
+        self._counted_by = array("q")  # for each of them the number of the event that made it so
+        self.given_up: dict[str, int] = {}  # trials not waited for any more, since this event
         self.overtaken: set[str] = set()  # told before an earlier ask was, and counted so
         self.stopped: Event | None = None
         self.budget = self.settings.budget
         self.spent: Event | None = None  # the budget, as somebody saw it; None once it is extended
         self.outcomes = 0  # of all results, each with all of its outcomes
         self._queue: deque[Event] = deque()  # asks whose results have not counted yet
-        self._held = 0  # results that do not count yet
+        self._held: dict[str, int] = {}  # results that do not count yet: their rows
         self._lost = 0  # trials given up that are still open
         self._crowd = 0  # the most trials that were ever waited for at once
         self._now = created.at
+        self.from_snapshot = False  # and not from the log alone
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> "Ledger":
@@ -178,6 +188,29 @@ class Ledger:
             self._now = max(self._now, event.at)
             self._count_in_turn(event)
 
+    def parts(self) -> Parts:
+        """All of it as plain data; of a study that has not ended."""
+        columns, rest = self.results.parts()
+        columns |= {"counting": np.array(self._counting), "by": np.array(self._counted_by)}
+        rest |= {name: getattr(self, name) for name in PLAIN}
+        rest |= {name: list(getattr(self, name).items()) for name in TRIALS}
+        return Parts(columns, rest | {"overtaken": [*self.overtaken], "_queue": [*self._queue]})
+
+    def restore(self, parts: Parts) -> None:
+        """Take in, after the creation, what was stored; the next events must be chained to it."""
+        columns, rest = parts
+        self.results.restore(columns, rest)
+        for name, column in (("counting", self._counting), ("by", self._counted_by)):
+            column.frombytes(np.asarray(columns[name], np.int64).tobytes())
+        for name in PLAIN:
+            setattr(self, name, rest[name])
+        self.open = {trial: Event(*event) for trial, event in rest["open"]}
+        self.failed = {trial: Event(*event) for trial, event in rest["failed"]}
+        self.given_up, self._held = dict(rest["given_up"]), dict(rest["_held"])
+        self.overtaken = set(rest["overtaken"])
+        self._queue = deque(Event(*event) for event in rest["_queue"])
+        self.from_snapshot = True
+
     def _check_link(self, event: Event) -> None:
         """Whether the event is chained to the one before; of an older log, from its seal on."""
         if event.kind == SEALED and self.chained_from is None:
@@ -199,40 +232,54 @@ class Ledger:
 
     def _note_result(self, event: Event, asked: Event | None) -> None:
         trial = event.trial
-        self.results[trial] = event
-        self.measured.append(event)
-        self.outcomes += size_of(event)
+        note = note_of(event)
+        row = self.results.append(event, note)
+        self.outcomes += note.size
         if asked is not None and trial not in self.given_up:
             if self.settings.order == AS_ASKED:
-                self._held += 1
+                self._held[trial] = row
                 return  # it counts in its turn
             earliest = next(iter(self.open.values()), asked)
             if earliest.seq < asked.seq:
                 self.overtaken.add(trial)
-        self._count(event, event)
+        self._count(row, event)
 
     def _count_in_turn(self, event: Event) -> None:
         """Let count what nothing earlier is waited for any more."""
         while self._queue:
             asked = self._queue[0]
-            if asked.trial in self.results:
-                self._count(self.results[asked.trial], event)
-                self._held -= 1
+            row = self._held.pop(asked.trial, None)
+            if row is not None:
+                self._count(row, event)
             elif asked.trial not in self.failed:
                 in_time = asked.at + self.settings.lease >= self._now
-                if in_time and self._held <= PATIENCE * self._crowd:
+                if in_time and len(self._held) <= PATIENCE * self._crowd:
                     return
-                self.given_up[asked.trial] = event
+                self.given_up[asked.trial] = event.seq
                 self._lost += 1
             self._queue.popleft()
 
-    def _count(self, result: Event, event: Event) -> None:
-        self.counting.append(result)
-        self.counted_by.append(event)
+    def _count(self, row: int, event: Event) -> None:
+        self._counting.append(row)
+        self._counted_by.append(event.seq)
+
+    @property
+    def measured(self) -> Selection:
+        """All results in the order of the log."""
+        return Selection(self.results, np.arange(len(self.results)))
+
+    def counting(self, first: int = 0, last: int | None = None) -> Selection:
+        """Results in the order in which they count."""
+        return Selection(self.results, np.array(self._counting[first:last], np.int64))
+
+    def counted_by(self, place: int) -> int:
+        """The number of the event that made the result in this place of the order count."""
+        return self._counted_by[place]
 
     def waiting(self) -> list[Event]:
         """Results that do not count yet, because one that was asked for earlier is out."""
-        return [self.results[each.trial] for each in self._queue if each.trial in self.results]
+        held = self._held
+        return [self.results.event(held[e.trial]) for e in self._queue if e.trial in held]
 
     def _follows(self, event: Event) -> bool:
         """Whether the event can be the next one."""
@@ -274,6 +321,8 @@ class Ledger:
 
     def _is_ask(self, event: Event) -> bool:
         """Whether this could be asked for: some measurements, while the budget lasts."""
+        if not event.data:
+            return not self.exhausted  # nearly all are of this kind
         try:
             size, *rest = note_of(event)
         except ValueError:
@@ -399,6 +448,11 @@ class Ledger:
             )
 
     @property
+    def has_ended(self) -> bool:
+        """Whether the log says that the study has stopped, or as much is measured as may be."""
+        return self.stopped is not None or self.exhausted
+
+    @property
     def exhausted(self) -> bool:
         """Whether as much is measured as the budget allows, or more."""
         return self.budget is not None and self.outcomes >= self.budget
@@ -421,7 +475,7 @@ class Ledger:
         names = self.settings.problem.arm_names
         return [
             Measurement(e.trial, arm, names[arm], value, e.at, e.kind == TOLD, *note_of(e)[:2])
-            for e in self.measured
+            for e in self.measured.events
             if (arm := e.arm) is not None and (value := e.value) is not None
         ]
 
@@ -444,10 +498,10 @@ class Ledger:
 
     def trial(self, trial: str) -> Event:
         """What is known of the trial of this id: its result, its failure, or its ask."""
-        for known in (self.results, self.failed, self.open):
-            if trial in known:
-                return known[trial]
-        ids = [*reversed(self.open), *reversed(self.results)]
+        known = self.open.get(trial) or self.failed.get(trial) or self.results.get(trial)
+        if known is not None:
+            return known
+        ids = [*reversed(self.open), *self.results.latest(RECENT)]
         raise UnknownStudyError(f"unknown trial {trial!r}; {nearest_name(str(trial), ids)}")
 
     def is_told_again(self, event: Event, fresh: Event | None = None) -> bool:

@@ -138,10 +138,12 @@ class SqlStorage(ABC):
             SqlLog(now, key).append(events)
         return key
 
-    def read(self, key: int, after: int = 0, head: str = "") -> list[Event]:
-        """All committed events with a larger number, in their order."""
+    def read(
+        self, key: int, after: int = 0, head: str = "", most: int | None = None
+    ) -> list[Event]:
+        """All committed events with a larger number, or the first of them, in their order."""
         with self.transaction(write=False) as now:
-            return SqlLog(now, key).read(after, head)
+            return SqlLog(now, key).read(after, head, most)
 
     @contextmanager
     def writing(self, key: int) -> Iterator["SqlLog"]:
@@ -165,13 +167,15 @@ class SqlLog:
         self._execute, self._schema = transaction
         self._key = key
 
-    def read(self, after: int, head: str) -> list[Event]:
-        """All events with a larger number; that of this number must be there, too."""
+    def read(self, after: int, head: str, most: int | None = None) -> list[Event]:
+        """All events with a larger number, or the first; that of this number must be there, too."""
         if not self._schema:
             raise UnknownStudyError("the study was deleted")
         last, its_head = self._end()
         with _no_collection():
-            rows = self._rows(after)
+            rows = self._rows(after, most)
+        if len(rows) == most:
+            return rows  # the next ones tell whether this is the log
         end = (rows[-1].seq, rows[-1].chain) if rows else (after, head or its_head)
         if end != (last, its_head):
             raise VerificationError(
@@ -204,7 +208,7 @@ class SqlLog:
         self._execute(last, (events[-1].seq, self._key))
         self.append([seal(events, time.time())])
 
-    def _rows(self, after: int) -> list[Event]:
+    def _rows(self, after: int, most: int | None = None) -> list[Event]:
         columns = (
             name if self._schema >= SINCE.get(name, 0) else f"'' AS {name}" for name in COLUMNS
         )
@@ -212,6 +216,7 @@ class SqlLog:
             f"SELECT {', '.join(columns)} FROM furthest_events "  # noqa: S608
             "WHERE study = ? AND seq > ? ORDER BY seq"
         )
+        query += "" if most is None else f" LIMIT {most:d}"
         return list(map(_event, self._execute(query, (self._key, after)).fetchall()))
 
     def _end(self) -> tuple[int, str]:

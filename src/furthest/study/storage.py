@@ -16,8 +16,8 @@ from furthest.study.events import Event
 class Log(Protocol):
     """One study's log while it is locked for writing."""
 
-    def read(self, after: int, head: str) -> list[Event]:
-        """All events with a larger number; `head` is the chain of the one of this number."""
+    def read(self, after: int, head: str, most: int | None = None) -> list[Event]:
+        """All events with a larger number, or the first; `head` is the chain of this number's."""
 
     def append(self, events: Sequence[Event]) -> None:
         """Write events; they are there once the lock is released without an error."""
@@ -32,8 +32,10 @@ class Storage(Protocol):
     def create(self, name: str, *events: Event) -> int:
         """Begin a log with its created event, and with others; StudyError if the name is taken."""
 
-    def read(self, key: int, after: int = 0, head: str = "") -> list[Event]:
-        """All committed events with a larger number, in their order.
+    def read(
+        self, key: int, after: int = 0, head: str = "", most: int | None = None
+    ) -> list[Event]:
+        """All committed events with a larger number, or the first of them, in their order.
 
         `head` is the chain of the event with this number. VerificationError if the log does not
         end as it was written, or ends elsewhere than it did before.

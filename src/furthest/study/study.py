@@ -43,6 +43,7 @@ from furthest.study.events import (
     SPENT,
     STOPPED,
     TOLD,
+    UNREADABLE,
     Due,
     Event,
     Note,
@@ -70,7 +71,8 @@ from furthest.study.records import (
     Status,
     Trial,
 )
-from furthest.study.storage import Storage, open_storage
+from furthest.study.snapshot import Snapshot, is_due, load, save
+from furthest.study.storage import Log, Storage, open_storage
 from furthest.study.turns import Turn
 
 if TYPE_CHECKING:
@@ -90,6 +92,9 @@ ENDS_IN_LOG = 2
 
 # What a study of plain options does not take over from one with features.
 NOT_INHERITED = (STOPPED, SPENT, EXTENDED, SEALED)
+
+# So many events are read at a time.
+PAGE = 5_000
 
 # More trials at once than anybody has workers.
 MOST_TRIALS = 10_000
@@ -140,6 +145,9 @@ class Study:
         self._proof: Certificate | None = None
         self._ending: Conclusion | None = None
         self._ledger = Ledger.of(events)
+        self._log: Log | None = None  # while it is locked for writing
+        self._snapshot: Snapshot | None = None  # until it is used
+        self._kept = 0  # events in the last snapshot
 
     def __repr__(self) -> str:
         """By what this process knows: no storage is read and nothing compiled."""
@@ -152,7 +160,7 @@ class Study:
 
     def _repr_html_(self) -> str:
         problem, ledger = self.problem, self._ledger
-        results = columns(ledger.measured[:])
+        results = ledger.measured.columns
         counts = results.pulls(len(problem.arms))
         sums = np.bincount(results.arms, results.values * results.sizes, len(problem.arms))
         order = np.argsort(-counts, kind="stable")[: display.ROWS]
@@ -265,7 +273,9 @@ class Study:
         known = place.studies()
         if name not in known:
             raise UnknownStudyError(f"unknown study {name!r}; {nearest_name(str(name), known)}")
-        return cls(name, known[name], place, place.read(known[name]))
+        study = cls(name, known[name], place, place.read(known[name], 0, "", PAGE))
+        study._resume()
+        return study
 
     @classmethod
     def _same(cls, study: "Study", settings: Settings, order: str | None) -> "Study":
@@ -307,6 +317,8 @@ class Study:
         """
         with self._announced(), self._working():
             self._refresh()
+            if self._ledger.from_snapshot:
+                self._read_all()  # and check its chain: the new log has one of its own
             settings, log = self.settings, self.events()
             origin = f"{self._name}: {len(log)} events"
             again = replace(
@@ -360,6 +372,11 @@ class Study:
     def budget(self) -> int | None:
         """How many measurements may be made, as far as this process has read the log."""
         return self._ledger.budget
+
+    @property
+    def measured(self) -> int:
+        """How many measurements there are, as far as this process has read the log."""
+        return self._ledger.outcomes
 
     @property
     def is_spent(self) -> bool:
@@ -429,7 +446,7 @@ class Study:
         now = time.time()
         asked: list[Event] = []
         with self._writing() as new:
-            ledger, fold = self._ledger, self._fold
+            fold, ledger = self._fold, self._ledger
             over = fold.stopped or ledger.is_over(now)
             if over:
                 new.extend(self._end_event())
@@ -809,8 +826,7 @@ class Study:
         """One thread at a time. After an interruption, as by Ctrl-C, all is read anew."""
         with self._turn:
             if self._torn:
-                self._ledger = Ledger.of(self._storage.read(self._key))
-                self.__dict__.pop("_compiled", None)
+                self._read_all()
                 self._proof, self._ending, self._torn = None, None, False
             try:
                 yield
@@ -825,11 +841,15 @@ class Study:
         """Lock the log, read what others wrote; what the block puts into the list is written."""
         with self._working():
             with self._storage.writing(self._key) as log:
-                self._ledger.apply(log.read(self._ledger.seq, self._ledger.head))
-                events: list[Event] = []
-                yield events
-                events = chained(events, self._ledger.head)
-                log.append(events)
+                self._log = log
+                try:
+                    self._refresh()
+                    events: list[Event] = []
+                    yield events
+                    events = chained(events, self._ledger.head)
+                    log.append(events)
+                finally:
+                    self._log = None
             # Only what is committed counts.
             self._ledger.apply(events)
 
@@ -837,26 +857,83 @@ class Study:
         return _announced(self.settings, *more)
 
     def _refresh(self) -> None:
+        """Go on to the end of the log, in parts: a long one need not be in memory at once."""
+        ledger, count = self._ledger, PAGE
+        while count == PAGE:
+            events = self._read(ledger.seq, ledger.head)
+            ledger.apply(events)
+            count = len(events)
+
+    def _read(self, after: int = 0, head: str = "") -> list[Event]:
+        if self._log is not None:
+            return self._log.read(after, head, PAGE)
+        return self._storage.read(self._key, after, head, PAGE)
+
+    def _read_all(self) -> None:
+        """Make everything again from the log alone."""
+        self._ledger, self._snapshot = Ledger.of(self._read()), None
+        self.__dict__.pop("_compiled", None)
+        self._refresh()
+
+    def _resume(self) -> None:
+        """Go on from a snapshot, if there is one that the log follows on."""
+        created = self._ledger.created
+        snapshot = load(created.chain) if self._ledger.seq == PAGE else None
+        if snapshot is None:
+            self._refresh()
+            return
+        try:
+            self._ledger = Ledger(created)
+            self._ledger.restore(snapshot.ledger)
+            self._refresh()
+        except (*UNREADABLE, VerificationError):
+            self._read_all()
+        else:
+            self._snapshot, self._kept = snapshot, snapshot.ledger.rest["seq"]
+
+    def _keep(self, fold: "Fold") -> None:
+        """Leave a snapshot to the next process, of a long log that goes on; nobody waits for it."""
         ledger = self._ledger
-        ledger.apply(self._storage.read(self._key, ledger.seq, ledger.head))
+        going_on = not (fold.stopped or ledger.has_ended or self._log)
+        if going_on and ledger.created.chain and is_due(ledger.seq, self._kept):
+            save(ledger.created.chain, Snapshot(ledger.parts(), fold.parts()))
+            self._kept = ledger.seq
 
     @cached_property
     def _compiled(self) -> "Fold":
         from furthest.study.certificate import fold_of
 
-        return fold_of(self._ledger)
+        fold = fold_of(self._ledger)
+        snapshot, self._snapshot = self._snapshot, None
+        if snapshot is not None and snapshot.fold is not None:
+            try:
+                fold.restore(snapshot.fold)
+            except UNREADABLE:
+                fold = fold_of(self._ledger)
+        return fold
 
     @property
     def _fold(self) -> "Fold":
-        """The state after all that counts; compiled code is loaded when it is first needed."""
+        """The state after all that counts; compiled code is loaded when it is first needed.
+
+        Where a study has ended it is made from the log alone: what is certified rests on that.
+        """
+        fold = self._caught_up()
+        if self._ledger.from_snapshot and (fold.stopped or self._ledger.has_ended):
+            self._read_all()
+            fold = self._caught_up()
+        self._keep(fold)
+        return fold
+
+    def _caught_up(self) -> "Fold":
         fold = self._compiled
         if self._ledger.stopped is not None and fold.outcome is None:
             # Somebody else saw it end, perhaps a result earlier or later than this process would.
             del self._compiled
             fold = self._compiled
-        results = self._ledger.counting[fold.told :]
-        if results:
-            fold.take(columns(results))
+        results = self._ledger.counting(fold.told)
+        if len(results):
+            fold.take(results.columns)
         return fold
 
     def _write_end(self) -> None:
@@ -867,7 +944,7 @@ class Study:
         """What to write into the log, so that everybody knows that and where the study ended."""
         from furthest.study.certificate import spent_event_data
 
-        ledger, fold = self._ledger, self._fold
+        fold, ledger = self._fold, self._ledger
         if ledger.stopped is not None or ledger.settings.version < ENDS_IN_LOG:
             return []
         if not fold.stopped:
