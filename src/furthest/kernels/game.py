@@ -62,10 +62,10 @@ def closest_alternative(
     0 while σ cannot be estimated, or V_w has no factor: then slack alone decides what is gained.
     """
     factor, columns, direction = player.factor, player.columns, player.direction
-    weighted_information(task.outer, weights, player.packed, factor)
+    weighted_information(task.arms, task.outer, weights, player.packed, factor)
     if not cholesky(factor):
         # Without forced exploration the learner may forget whole directions.
-        weighted_information(task.outer, weights, player.packed, factor)
+        weighted_information(task.arms, task.outer, weights, player.packed, factor)
         for i in range(factor.shape[0]):
             factor[i, i] += RIDGE
         if not cholesky(factor):

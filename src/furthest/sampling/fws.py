@@ -148,7 +148,7 @@ def _distances(rule: Fws, task: Task, evidence: Evidence, answer: int) -> float:
 
     0 while σ cannot be estimated, or V_W is singular: no objective.
     """
-    weighted_information(task.outer, rule.cumulative, rule.packed, rule.factor)
+    weighted_information(task.arms, task.outer, rule.cumulative, rule.packed, rule.factor)
     if not cholesky(rule.factor):
         return 0.0
     copy(task.answer_columns, rule.columns)
