@@ -33,7 +33,7 @@ LEAST_ROOM = 1e-6
 LEAST_ENTRY, LARGEST_ENTRY = 1e-280, 1e280
 
 # More rows than this are worked on in parts, unless they are few beside the columns.
-MANY_ROWS = 2**14
+MANY_ROWS = 2**12
 
 # Of columns of one scale: coefficients that are not written down, and that are not divided by.
 NEGLIGIBLE = 1e-8

@@ -229,28 +229,29 @@ def quadratic_forms(
 ) -> None:
     """out_j = xᵀMx for column x = j, low ≤ j < high, from the lower triangle of a symmetric M.
 
-    That is Σ_i x_i (M_ii x_i + 2 Σ_{k<i} M_ik x_k), four k at a time; `work` holds the brackets.
+    That is Σ_i x_i (M_ii x_i + 2 Σ_{k<i} M_ik x_k), eight k at a time; `work` has the brackets.
     """
     for j in range(low, high):
         out[j] = 0.0
     for i in range(columns.shape[0]):
-        own = matrix[i, i]
+        m, row = matrix[i], columns[i]
         for j in range(low, high):
-            work[j] = own * columns[i, j]
-        whole = i - i % 4
-        for k in range(0, whole, 4):
-            m0, m1 = 2.0 * matrix[i, k], 2.0 * matrix[i, k + 1]
-            m2, m3 = 2.0 * matrix[i, k + 2], 2.0 * matrix[i, k + 3]
+            work[j] = 0.5 * m[i] * row[j]
+        whole = i - i % 8
+        for k in range(0, whole, 8):
+            m0, m1, m2, m3 = m[k], m[k + 1], m[k + 2], m[k + 3]
+            m4, m5, m6, m7 = m[k + 4], m[k + 5], m[k + 6], m[k + 7]
+            r0, r1, r2, r3 = columns[k], columns[k + 1], columns[k + 2], columns[k + 3]
+            r4, r5, r6, r7 = columns[k + 4], columns[k + 5], columns[k + 6], columns[k + 7]
             for j in range(low, high):
-                work[j] += (m0 * columns[k, j] + m1 * columns[k + 1, j]) + (
-                    m2 * columns[k + 2, j] + m3 * columns[k + 3, j]
-                )
+                work[j] += (m0 * r0[j] + m1 * r1[j]) + (m2 * r2[j] + m3 * r3[j])
+                work[j] += (m4 * r4[j] + m5 * r5[j]) + (m6 * r6[j] + m7 * r7[j])
         for k in range(whole, i):
-            m0 = 2.0 * matrix[i, k]
+            m0, r0 = m[k], columns[k]
             for j in range(low, high):
-                work[j] += m0 * columns[k, j]
+                work[j] += m0 * r0[j]
         for j in range(low, high):
-            out[j] += columns[i, j] * work[j]
+            out[j] += 2.0 * row[j] * work[j]
 
 
 @kernel

@@ -51,7 +51,7 @@ USUAL, SHARPER = 0.5, 1.0
 NEGLIGIBLE = 1e-6
 
 # Multiplications per round up to which answers are summed one by one; and so many always are.
-WORK = 2**24
+WORK = 2**23
 LEAST_ROOM = 16
 # Halvings of an interval of evidence, to find as many.
 HALVINGS = 24
@@ -74,9 +74,11 @@ class Softmin(NamedTuple):
     along: Vector  # (K,) ⟨a, u_x⟩
     gains: Vector  # (K,)
     divisors: Vector  # (K,) what the gains are divided by: costs to some power
-    others: Matrix  # (d, d) Σ w_x u_x u_xᵀ over the other x; none where there is room for all
-    others_block: Matrix  # (d, BLOCK) √w_x·u_x of some of them
-    forms: Vector  # (K,) aᵀ(Σ w_x u_x u_xᵀ)a
+    # For all others; none where there is room for all.
+    others: Matrix  # (d, d) Σ w_x u_x u_xᵀ
+    block: Matrix  # (d, BLOCK) √w_x·u_x of some of them
+    sizes: Vector  # (K,) Σ w_x |⟨a, u_x⟩| over the nearest
+    forms: Vector  # (K,) Σ w_x ⟨a, u_x⟩² over the others
 
 
 def start(
@@ -115,7 +117,8 @@ def start(
         gains=np.zeros(arms),
         divisors=_divisors(task, power),
         others=np.zeros((d, d) if crowded else (0, 0)),
-        others_block=np.zeros((d, BLOCK) if crowded else (0, 0)),
+        block=np.zeros((d, BLOCK) if crowded else (0, 0)),
+        sizes=np.zeros(arms if crowded else 0),
         forms=np.zeros(arms if crowded else 0),
     )
 
@@ -166,25 +169,55 @@ def _weigh(rule: Softmin, task: Task, evidence: Evidence, z: int) -> None:
 @kernel
 def _gain(rule: Softmin, task: Task, evidence: Evidence, z: int) -> None:
     """What a pull of each arm adds to the soft minimum, optimistically."""
-    arms, along, gains = task.arm_columns, rule.along, rule.gains
-    crowded = rule.others.shape[0] > 0
-    fill(gains, 0.0)
     level = _level(rule)
     count = _take_nearest(rule, task, evidence.projected, z, level)
+    if level == math.inf:
+        _gain_one_by_one(rule, task, evidence, count)
+    else:
+        _gain_in_crowd(rule, task, evidence, z, count, level)
+
+
+@kernel
+def _gain_one_by_one(rule: Softmin, task: Task, evidence: Evidence, count: int) -> None:
+    """Σ w_x (|⟨a, u_x⟩| + κ‖a‖_{V⁻¹})²/(1 + ‖a‖²_{V⁻¹})."""
+    along, gains, widths = rule.along, rule.gains, evidence.widths
+    fill(gains, 0.0)
     for low in range(0, gains.shape[0], BLOCK):
         high = min(low + BLOCK, gains.shape[0])
         for i in range(count):
             weight = rule.weights[rule.nearest[i]]
-            if crowded:
-                combine_fours(rule.paths[i], arms, low, high, along)
-            else:
-                combine_within(rule.paths[i], arms, low, high, along)
+            combine_within(rule.paths[i], task.arm_columns, low, high, along)
             for a in range(low, high):
-                width = evidence.widths[a]
-                gain = abs(along[a]) + rule.kappa * math.sqrt(width)
-                gains[a] += weight * gain * gain / (1.0 + width)
-    if level < math.inf:
-        _gain_on_others(rule, task, evidence, z, level)
+                gain = abs(along[a]) + rule.kappa * math.sqrt(widths[a])
+                gains[a] += weight * gain * gain / (1.0 + widths[a])
+
+
+@kernel
+def _gain_in_crowd(
+    rule: Softmin, task: Task, evidence: Evidence, z: int, count: int, level: float
+) -> None:
+    """The same for the nearest x, and for all beyond the level together what is at least that."""
+    along, gains, sizes, forms = rule.along, rule.gains, rule.sizes, rule.forms
+    columns, widths = task.arm_columns, evidence.widths
+    beyond, near = _sum_others(rule, task, evidence.projected, z, level), 0.0
+    for i in range(count):
+        near += rule.weights[rule.nearest[i]]
+    fill(gains, 0.0)
+    fill(sizes, 0.0)
+    for low in range(0, gains.shape[0], BLOCK):
+        high = min(low + BLOCK, gains.shape[0])
+        for i in range(count):
+            weight = rule.weights[rule.nearest[i]]
+            combine_fours(rule.paths[i], columns, low, high, along)
+            for a in range(low, high):
+                gains[a] += weight * along[a] * along[a]
+                sizes[a] += weight * abs(along[a])
+        quadratic_forms(rule.others, columns, low, high, along, forms)
+        for a in range(low, high):
+            bonus = rule.kappa * math.sqrt(widths[a])
+            others = math.sqrt(max(forms[a], 0.0)) + bonus * math.sqrt(beyond)
+            gains[a] += bonus * (2.0 * sizes[a] + bonus * near) + others * others
+            gains[a] /= 1.0 + widths[a]
 
 
 @kernel
@@ -239,24 +272,9 @@ def _take_nearest(rule: Softmin, task: Task, projected: Matrix, z: int, level: f
 
 
 @kernel
-def _gain_on_others(
-    rule: Softmin, task: Task, evidence: Evidence, z: int, level: float
-) -> None:
-    """The gain on all x beyond the level, together."""
-    total = _sum_others(rule, task, evidence.projected, z, level)
-    forms, widths = rule.forms, evidence.widths
-    for low in range(0, forms.shape[0], BLOCK):
-        high = min(low + BLOCK, forms.shape[0])
-        quadratic_forms(rule.others, task.arm_columns, low, high, rule.along, forms)
-        for a in range(low, high):
-            gain = math.sqrt(max(forms[a], 0.0)) + rule.kappa * math.sqrt(total * widths[a])
-            rule.gains[a] += gain * gain / (1.0 + widths[a])
-
-
-@kernel
 def _sum_others(rule: Softmin, task: Task, projected: Matrix, z: int, level: float) -> float:
     """Σ w_x u_x u_xᵀ over the x beyond the level, into `others`; returns Σ w_x."""
-    block, total = rule.others_block, 0.0
+    block, total = rule.block, 0.0
     for i in range(rule.others.shape[0]):
         fill(rule.others[i], 0.0)
     for low in range(0, rule.weights.shape[0], BLOCK):
