@@ -555,9 +555,7 @@ class Problem:
         if len(self._span.rows) < len(self.arms):
             return False
         rows = {row.tobytes() for row in self.arms + 0.0}
-        return self.answers is self.arms or all(
-            row.tobytes() in rows for row in self.answers + 0.0
-        )
+        return self.answers is self.arms or all(row.tobytes() in rows for row in self.answers + 0.0)
 
     @cached_property
     def noise_code(self) -> Noise:

@@ -264,9 +264,7 @@ def _take_nearest(rule: Softmin, task: Task, projected: Matrix, z: int, level: f
         if rule.weights[x] > 0.0 and rule.evidence[x] <= level and count < rule.nearest.shape[0]:
             rule.nearest[count] = x
             for i in range(projected.shape[0]):
-                rule.paths[count, i] = rule.steps[x] * (
-                    projected[i, z] - task.c * projected[i, x]
-                )
+                rule.paths[count, i] = rule.steps[x] * (projected[i, z] - task.c * projected[i, x])
             count += 1
     return count
 
