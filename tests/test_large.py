@@ -263,3 +263,14 @@ def test_a_large_study_is_opened_where_it_was_left(tmp_path: Any) -> None:
     assert again.pending()[0].id == asked.id
     np.testing.assert_array_equal(again.problem.arms, large.arms)
     assert [later.seq - event.seq for event, later in pairwise(again.events())] == [1] * 61
+
+
+def test_bytes_stand_where_they_belong() -> None:
+    """Arms and answers both as bytes; and names that look like a place for them."""
+    problem = question(3000, 3500, 22)
+    arms = [*names("arm", 2998), "\0", '"float64": "\0"']
+    named = Problem(problem.arms, problem.answers, arm_names=arms)
+    again = Settings.decode(settings_of(named).encode()).problem
+    np.testing.assert_array_equal(again.arms, named.arms)
+    np.testing.assert_array_equal(again.answers, named.answers)
+    assert again.arm_names == named.arm_names

@@ -27,7 +27,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,6 +78,9 @@ FIXED = ("arms", "answers", "arm_names", "answer_names", "bounds", "noise", "ini
 # More numbers than this are kept as their bytes: as text they take 20 bytes each, and as objects of
 # Python, which they would be on the way, 32.
 MOST_NUMBERS = 2**16
+
+# Where they are put in: an entry that no other part of a question has.
+PLACE = {"float64": "\0"}
 
 # Of a budget; more have no exact mean in double precision.
 MOST_MEASUREMENTS = 2**50
@@ -280,7 +283,8 @@ class Settings:
         strategy = self.strategy.describe()
         del strategy["guarantee"]
         strategy["threshold"] = strategy["threshold"] or ""
-        return json.dumps(
+        texts: list[str] = []
+        frame = json.dumps(
             {
                 "version": self.version,
                 "order": self.order,
@@ -292,9 +296,14 @@ class Settings:
                 "lease": self.lease,
                 "tag": self.tag,
                 "strategy": strategy,
-                "problem": problem_data(self.problem, _packed),
+                "problem": problem_data(self.problem, partial(_packed, texts)),
             }
         )
+        # Put in afterwards: what `json` does with long texts takes three times their memory.
+        pieces = frame.split(json.dumps(PLACE)[1:-1])
+        for place, text in enumerate(texts, 1):
+            pieces[4 * place - 3 : 4 * place - 3] = ('"float64": "', text, '"')
+        return "".join(pieces)
 
     @classmethod
     def decode(cls, text: str) -> "Settings":
@@ -305,7 +314,9 @@ class Settings:
                 f"the study was created by a newer furthest (log version {data['version']}, "
                 f"this one reads up to {LOG_VERSION}): upgrade furthest"
             )
-        question = {name: _unpacked(value) for name, value in data["problem"].items()}
+        question = data.pop("problem")
+        for name in question:
+            question[name] = _unpacked(question[name])
         if data["version"] < BOUNDED and question["bounds"] is not None:
             question = question | {"noise": "sub-Gaussian"}
         settings = cls(
@@ -398,12 +409,15 @@ def _bound(problem: Problem) -> dict[str, Any]:
     return {"roughness": _rows(problem.roughness), "radius": problem.radius}
 
 
-def _packed(matrix: NDArray[np.float64]) -> Any:
-    """As the log has it: rows, or of many numbers the bytes, eight of each, the lowest first."""
+def _packed(texts: list[str], matrix: NDArray[np.float64]) -> Any:
+    """As the log has it: rows, or of many numbers the bytes, eight of each, the lowest first.
+
+    In base 64, which is left to be put in its place.
+    """
     if matrix.size <= MOST_NUMBERS:
         return _rows(matrix)
-    text = b64encode(np.ascontiguousarray(matrix, "<f8")).decode()
-    return {"columns": matrix.shape[1], "float64": text}
+    texts.append(b64encode(np.ascontiguousarray(matrix, "<f8")).decode())
+    return {"columns": matrix.shape[1], **PLACE}
 
 
 def _unpacked(entry: Any) -> Any:
