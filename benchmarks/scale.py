@@ -61,7 +61,7 @@ HEAD = ("create s", "load s", "ask ms", "tell ms", "ask + tell", "wall", "2nd as
 
 def _directions(rng: np.random.Generator, count: int, dimension: int) -> np.ndarray:
     rows = rng.standard_normal((count, dimension))
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def peak() -> float:

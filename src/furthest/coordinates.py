@@ -77,8 +77,9 @@ def _condensed(arms: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArra
     first, *others = parts(arms)
     condensed = arms[first] / scales
     for part in others:
-        condensed = np.linalg.qr(np.vstack([condensed, arms[part] / scales]), mode="r")
-    return np.asarray(condensed)
+        stacked = np.vstack([condensed, arms[part] / scales])
+        condensed = np.asarray(np.linalg.qr(stacked, mode="r"))
+    return condensed
 
 
 def _column_sizes(

@@ -156,8 +156,6 @@ class Problem:
     ) -> None:
         arm_rows = _vectors(arms, "arms")
         answer_rows = arm_rows if answers is None else _vectors(answers, "answers")
-        if answers is None and answer_names is None:
-            answer_names = arm_names
         if arm_rows.shape[1] != answer_rows.shape[1]:
             raise ShapeError(
                 f"arms live in dimension {arm_rows.shape[1]}, "
@@ -166,6 +164,7 @@ class Problem:
         if len(answer_rows) < 2:
             raise TooFewAnswersError("there must be at least two answers to choose from")
         dimension = arm_rows.shape[1]
+        names = _names(arm_names, len(arm_rows), "arm")
         limits = _bounds((0.0, 1.0) if noise == "bernoulli" and bounds is None else bounds)
         fields = {
             "arms": arm_rows,
@@ -175,10 +174,10 @@ class Problem:
             "bounds": limits,
             "sigma": _sigma(sigma, limits, len(arm_rows)),
             "noise": _noise(noise, limits),
-            "arm_names": _names(arm_names, len(arm_rows), "arm"),
-            "answer_names": _names(
-                answer_names, len(answer_rows), "arm" if answers is None else "answer"
-            ),
+            "arm_names": names,
+            "answer_names": names
+            if answers is None and answer_names is None
+            else _names(answer_names, len(answer_rows), "arm" if answers is None else "answer"),
             "feature_names": default_features(dimension)
             if feature_names is None
             else _names(feature_names, dimension, "feature"),

@@ -416,7 +416,7 @@ def _packed(texts: list[str], matrix: NDArray[np.float64]) -> Any:
     """
     if matrix.size <= MOST_NUMBERS:
         return _rows(matrix)
-    texts.append(b64encode(np.ascontiguousarray(matrix, "<f8")).decode())
+    texts.append(b64encode(np.ascontiguousarray(matrix, "<f8").data).decode())
     return {"columns": matrix.shape[1], **PLACE}
 
 
