@@ -237,7 +237,8 @@ def _level(rule: Softmin) -> float:
         count += weight > 0.0
     if count <= room:
         return math.inf
-    low, high = least, least - math.log(NEGLIGIBLE) / rule.tau
+    reach = -math.log(NEGLIGIBLE) / rule.tau
+    low, high = least - reach, least + reach
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         if _count_up_to(rule.evidence, middle) <= room:
