@@ -32,6 +32,9 @@ LEAST_ROOM = 1e-6
 # Largest entry of a column, beyond which products of it leave the range of double precision.
 LEAST_ENTRY, LARGEST_ENTRY = 1e-280, 1e280
 
+# More rows than this are worked on in parts, unless they are few beside the columns.
+MANY_ROWS = 2**12
+
 # Of columns of one scale: coefficients that are not written down, and that are not divided by.
 NEGLIGIBLE = 1e-8
 LEAST_PIVOT = 1e-3
@@ -48,7 +51,7 @@ class Span(NamedTuple):
 def span_of(arms: NDArray[np.float64], answers: NDArray[np.float64], names: Sequence[str]) -> Span:
     """The directions in which the arms vary; refused where rounding would decide."""
     sizes = _column_sizes(arms, answers, names)
-    _, singular, rows = np.linalg.svd(arms / sizes, full_matrices=False)
+    _, singular, rows = np.linalg.svd(_condensed(arms, sizes), full_matrices=False)
     kept = singular > ROUNDING * singular[0]
     weak = (kept & (singular < COLLINEAR * singular[0])).nonzero()[0]
     if len(weak):
@@ -61,6 +64,22 @@ def span_of(arms: NDArray[np.float64], answers: NDArray[np.float64], names: Sequ
             "nearby zero), or drop one"
         )
     return Span(sizes, singular[kept], rows[kept])
+
+
+def parts(rows: NDArray[np.float64]) -> list[slice]:
+    """Of many rows some at a time, so that what is made of them takes little memory."""
+    step = max(MANY_ROWS, 4 * rows.shape[1])
+    return [slice(first, first + step) for first in range(0, len(rows), step)]
+
+
+def _condensed(arms: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scaled arms; of many the triangular factor, with the same singular values and directions."""
+    first, *others = parts(arms)
+    condensed = arms[first] / scales
+    for part in others:
+        stacked = np.vstack([condensed, arms[part] / scales])
+        condensed = np.asarray(np.linalg.qr(stacked, mode="r"))
+    return condensed
 
 
 def _column_sizes(
@@ -96,7 +115,7 @@ def whitening(arms: NDArray[np.float64], span: Span) -> NDArray[np.float64]:
     belong to the same directions as in the span.
     """
     scales, d = scales_of(span), len(span.rows)
-    _, singular, rows = np.linalg.svd(arms / scales, full_matrices=False)
+    _, singular, rows = np.linalg.svd(_condensed(arms, scales), full_matrices=False)
     basis: NDArray[np.float64] = rows[:d].T * (np.sqrt(len(arms)) / singular[:d])
     return basis / scales[:, None]
 
@@ -104,19 +123,30 @@ def whitening(arms: NDArray[np.float64], span: Span) -> NDArray[np.float64]:
 def outside(
     answers: NDArray[np.float64], span: Span, *, shared: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The scaled answers' parts that the arms do not see, and which are more than rounding.
+    """How large a part of each scaled answer the arms do not see, and where it is no rounding.
 
     Where only differences matter (`shared`), a part that all answers have does not count. An answer
     Σ c·a of the arms is known no better than they are: to ROUNDING·‖arms‖·‖c‖.
     """
+    origin, doubt = _unseen(answers[:1], span) if shared else (0.0, 0.0)
+    sizes, unseen = [], []
+    for part in parts(answers):
+        rest, trust = _unseen(answers[part], span)
+        sizes.append(np.abs(rest - origin).max(axis=1))
+        unseen.append(sizes[-1] > trust + doubt)
+    return np.concatenate(sizes), np.concatenate(unseen)
+
+
+def _unseen(
+    answers: NDArray[np.float64], span: Span
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The scaled answers' parts that the arms do not see, and what of them may be rounding."""
     scaled = answers / span.sizes
     inside = scaled @ span.rows.T
     rest = scaled - inside @ span.rows
     combination = np.linalg.norm(inside / span.singular, axis=1)
     trust = ROUNDING * (span.singular[0] * (1 + combination) + np.linalg.norm(scaled, axis=1))
-    if shared:
-        rest, trust = rest - rest[0], trust + trust[0]
-    return rest, np.asarray(np.abs(rest).max(axis=1) > trust)
+    return rest, trust
 
 
 def relations(span: Span, names: Sequence[str]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from furthest.errors import (
     pick,
 )
 from furthest.tables import INTERCEPT, coded
-from furthest.task import Smoothness, Task
+from furthest.task import Smoothness, Task, outer_products
 
 Notion = Literal["additive", "multiplicative"]
 NoiseWord = Literal["bernoulli", "sub-Gaussian"]
@@ -156,8 +156,6 @@ class Problem:
     ) -> None:
         arm_rows = _vectors(arms, "arms")
         answer_rows = arm_rows if answers is None else _vectors(answers, "answers")
-        if answers is None and answer_names is None:
-            answer_names = arm_names
         if arm_rows.shape[1] != answer_rows.shape[1]:
             raise ShapeError(
                 f"arms live in dimension {arm_rows.shape[1]}, "
@@ -166,6 +164,7 @@ class Problem:
         if len(answer_rows) < 2:
             raise TooFewAnswersError("there must be at least two answers to choose from")
         dimension = arm_rows.shape[1]
+        names = _names(arm_names, len(arm_rows), "arm")
         limits = _bounds((0.0, 1.0) if noise == "bernoulli" and bounds is None else bounds)
         fields = {
             "arms": arm_rows,
@@ -175,10 +174,10 @@ class Problem:
             "bounds": limits,
             "sigma": _sigma(sigma, limits, len(arm_rows)),
             "noise": _noise(noise, limits),
-            "arm_names": _names(arm_names, len(arm_rows), "arm"),
-            "answer_names": _names(
-                answer_names, len(answer_rows), "arm" if answers is None else "answer"
-            ),
+            "arm_names": names,
+            "answer_names": names
+            if answers is None and answer_names is None
+            else _names(answer_names, len(answer_rows), "arm" if answers is None else "answer"),
             "feature_names": default_features(dimension)
             if feature_names is None
             else _names(feature_names, dimension, "feature"),
@@ -442,7 +441,12 @@ class Problem:
         if not self.arms.any():
             raise SpanError("all arms are zero: they do not span anything that could be measured")
         with np.errstate(over="ignore"):
-            times = (np.abs(self.answers) / self._span.sizes).max(axis=1)
+            times = np.concatenate(
+                [
+                    (np.abs(self.answers[part]) / self._span.sizes).max(axis=1)
+                    for part in coordinates.parts(self.answers)
+                ]
+            )
         if times.max() > LARGEST_VALUE:
             raise SpanError(
                 f"answer {self.answer_names[int(times.argmax())]!r} is more than "
@@ -451,7 +455,7 @@ class Problem:
         shared = self.notion == "additive" or self.eps == 0
         rest, unseen = coordinates.outside(self.answers, self._span, shared=shared)
         if unseen.any():
-            worst = self.answer_names[int(np.where(unseen, np.abs(rest).max(axis=1), 0).argmax())]
+            worst = self.answer_names[int(np.where(unseen, rest, 0).argmax())]
             raise SpanError(
                 f"the arms do not span what must be told apart (see answer {worst!r}): for all "
                 f"arms {coordinates.listed(self.dropped)}, for the answers not, so no number of "
@@ -506,16 +510,19 @@ class Problem:
     def task(self) -> Task:
         """The problem as the kernels see it."""
         basis = self._basis
-        arms = np.ascontiguousarray(self._measured @ basis)
         answers = np.ascontiguousarray(self.answers @ basis)
+        answer_columns = np.ascontiguousarray(answers.T)
+        arms, arm_columns = answers, answer_columns
+        if self._measured is not self.answers:
+            arms = np.ascontiguousarray(self._measured @ basis)
+            arm_columns = np.ascontiguousarray(arms.T)
         additive = self.notion == "additive"
-        rows, columns = np.tril_indices(arms.shape[1])
         return Task(
             arms=arms,
             answers=answers,
-            arm_columns=np.ascontiguousarray(arms.T),
-            answer_columns=np.ascontiguousarray(answers.T),
-            outer=np.ascontiguousarray(arms[:, rows] * arms[:, columns]),
+            arm_columns=arm_columns,
+            answer_columns=answer_columns,
+            outer=outer_products(arms),
             c=1.0 if additive else 1.0 - self.eps,
             e=self.eps / self.unit if additive else 0.0,
             initial=np.array(self.initial),
@@ -544,9 +551,10 @@ class Problem:
     @cached_property
     def is_plain(self) -> bool:
         """Whether every arm has a value of its own, and every answer is an arm."""
+        if len(self._span.rows) < len(self.arms):
+            return False
         rows = {row.tobytes() for row in self.arms + 0.0}
-        own = self.answers is self.arms or all(row.tobytes() in rows for row in self.answers + 0.0)
-        return own and len(self._span.rows) == len(self.arms)
+        return self.answers is self.arms or all(row.tobytes() in rows for row in self.answers + 0.0)
 
     @cached_property
     def noise_code(self) -> Noise:

@@ -28,7 +28,8 @@ class Task(NamedTuple):
     answers: NDArray[np.float64]  # (Z, d)
     arm_columns: NDArray[np.float64]  # (d, K): the arms again, for loops that run along arms
     answer_columns: NDArray[np.float64]  # (d, Z)
-    outer: NDArray[np.float64]  # (K, d(d+1)/2): lower triangles of a aᵀ, so that V_w is one product
+    # (K, d(d+1)/2): lower triangles of a aᵀ, so that V_w is one product; no rows if there are many
+    outer: NDArray[np.float64]
     c: float
     e: float
     initial: NDArray[np.int64]  # (n₀,) arms pulled first, in this order, whatever is observed
@@ -36,6 +37,18 @@ class Task(NamedTuple):
     noise: int = Noise.SUB_GAUSSIAN  # if any other, rewards have a unit of their own, not σ
     low: float = 0.0  # lower bound of the rewards, where the noise is bounded: they span 2 units
     costs: NDArray[np.float64] = np.zeros(0)  # (K,) of a measurement of each arm; empty if unsaid
+
+
+# More numbers than this would come from memory rather than from a cache, and are not kept.
+MOST_OUTER = 2**18
+
+
+def outer_products(arms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`Task.outer`."""
+    rows, columns = np.tril_indices(arms.shape[1])
+    if len(arms) * len(rows) > MOST_OUTER:
+        return np.zeros((0, len(rows)))
+    return np.ascontiguousarray(arms[:, rows] * arms[:, columns])
 
 
 def per_cost(task: Task) -> Task:
@@ -46,7 +59,7 @@ def per_cost(task: Task) -> Task:
     return task._replace(
         arms=arms,
         arm_columns=np.ascontiguousarray(arms.T),
-        outer=np.ascontiguousarray(task.outer / task.costs[:, None]),
+        outer=np.ascontiguousarray(task.outer / task.costs[: len(task.outer), None]),
     )
 
 

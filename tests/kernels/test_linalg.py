@@ -74,10 +74,11 @@ def test_information(arms, d, seed):
     found = np.zeros((d, d))
     linalg.information(task.arms, weights, found)
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    found[:] = 0.0
     packed = np.full(d * (d + 1) // 2, np.nan)
-    linalg.weighted_information(task.outer, weights, packed, found)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    for outer in (task.outer, task.outer[:0]):
+        found[:] = 0.0
+        linalg.weighted_information(task.arms, outer, weights, packed, found)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @given(sizes, sizes, seeds)

@@ -16,8 +16,8 @@ from oracles.replay import Data, compiled, independent, instances
 ROUNDS = 200
 
 
-def chooser(problem: Problem, tau: float = 0.5, kappa: float = 1.0):
-    """The rule from its formulas, for rewards in units of σ."""
+def chooser(problem: Problem, tau: float = 0.5, kappa: float = 1.0, room: int | None = None):
+    """The rule from its formulas, for rewards in units of σ; with room for so many answers."""
     additive = problem.notion == "additive"
     c, e = (1.0, problem.eps / problem.unit) if additive else (1 - problem.eps, 0.0)
 
@@ -35,18 +35,21 @@ def chooser(problem: Problem, tau: float = 0.5, kappa: float = 1.0):
         values = data.answers @ data.estimate
         good = np.flatnonzero(values - c * values.max() + e >= 0)
         z = max(good, key=lambda z: min(evidence for evidence, _ in pairs(data, z)))
-        found = list(pairs(data, z))
-        least = min(evidence for evidence, _ in found)
-        gains = np.zeros(len(data.arms))
-        for evidence, step in found:
-            optimism = abs(data.arms @ step) + kappa * np.sqrt(widths)
-            gains += math.exp(-tau * (evidence - least)) * optimism**2 / (1 + widths)
-        return int(gains.argmax())
+        found = sorted(pairs(data, z), key=lambda pair: pair[0])
+        least = found[0][0]
+        weights = np.array([math.exp(-tau * (evidence - least)) for evidence, _ in found])
+        along = np.abs(data.arms @ np.transpose([step for _, step in found]))
+        optimism = kappa * np.sqrt(widths)[:, None]
+        near = len(found) if room is None or (weights > 1e-6).sum() <= room else room
+        gains = (along[:, :near] + optimism) ** 2 @ weights[:near]
+        rest = np.sqrt(along[:, near:] ** 2 @ weights[near:])
+        gains += (rest + optimism[:, 0] * np.sqrt(weights[near:].sum())) ** 2
+        return int((gains / (1 + widths)).argmax())
 
     return choose
 
 
-@pytest.mark.parametrize("options", [{}, {"tau": 2.0, "kappa": 0.2}])
+@pytest.mark.parametrize("options", [{}, {"tau": 2.0, "kappa": 0.2}, {"room": 0}, {"room": 3}])
 @pytest.mark.parametrize("instance", instances(), ids=lambda instance: instance.name)
 def test_pulls_what_the_formulas_say(instance: Instance, options: dict[str, float]) -> None:
     ran = compiled("softmin", instance, ROUNDS, seed=3, **options)
@@ -58,6 +61,12 @@ def test_pulls_what_the_formulas_say(instance: Instance, options: dict[str, floa
 def test_options_that_make_no_sense(options: dict[str, float]) -> None:
     with pytest.raises(ft.errors.StrategyError, match="softmin needs"):
         start(Problem(np.eye(2)).task, **options)
+
+
+@pytest.mark.parametrize("room", [-1, 1.5, True])
+def test_room_is_for_a_number_of_answers(room: float) -> None:
+    with pytest.raises(ft.errors.StrategyError, match="room of softmin"):
+        start(Problem(np.eye(2)).task, room=room)
 
 
 @pytest.mark.parametrize("kappa", [0.0, 1.0])

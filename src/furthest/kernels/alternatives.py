@@ -9,8 +9,8 @@ closest alternatives).
 import math
 
 from furthest.kernels.evidence import Evidence
-from furthest.kernels.jit import inlined
-from furthest.kernels.linalg import Matrix, Vector
+from furthest.kernels.jit import inlined, kernel
+from furthest.kernels.linalg import BLOCK, Matrix, Vector
 from furthest.task import Task
 
 # ‖y‖² below this share of ‖z‖² is rounding: z = c·x, which no parameter can tell apart.
@@ -31,14 +31,17 @@ def contrast_norms(columns: Matrix, duals: Matrix, z: int, c: float, out: Vector
     """
     m = out.shape[0]
     own = 0.0
-    for x in range(m):
-        out[x] = 0.0
-    for i in range(columns.shape[0]):
-        column, dual = columns[i], duals[i]
-        zi, pi = column[z], dual[z]
-        own += zi * pi
-        for x in range(m):
-            out[x] += (zi - c * column[x]) * (pi - c * dual[x])
+    for low in range(0, m, BLOCK):
+        high = min(low + BLOCK, m)
+        own = 0.0
+        for x in range(low, high):
+            out[x] = 0.0
+        for i in range(columns.shape[0]):
+            column, dual = columns[i], duals[i]
+            zi, pi = column[z], dual[z]
+            own += zi * pi
+            for x in range(low, high):
+                out[x] += (zi - c * column[x]) * (pi - c * dual[x])
     return own
 
 
@@ -73,3 +76,17 @@ def statistic(task: Task, evidence: Evidence, z: int, limit: float) -> tuple[flo
     norms = evidence.norms
     own = contrast_norms(task.answer_columns, evidence.projected, z, task.c, norms)
     return nearest(task, evidence.values, z, norms, own, limit)
+
+
+@kernel
+def distance_from(task: Task, evidence: Evidence, z: int, x: int) -> float:
+    """The squared distance that `statistic` takes the least of, of one x ≠ z alone: O(d)."""
+    own, norm = 0.0, 0.0
+    for i in range(evidence.projected.shape[0]):
+        zi, pi = task.answers[z, i], evidence.projected[i, z]
+        own += zi * pi
+        norm += (zi - task.c * task.answers[x, i]) * (pi - task.c * evidence.projected[i, x])
+    if not norm > SAME * own:
+        return math.inf
+    n = max(margin(task, evidence.values, z, x), 0.0)
+    return n * n / norm

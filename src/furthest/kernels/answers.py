@@ -2,7 +2,7 @@
 
 import math
 
-from furthest.kernels.alternatives import statistic
+from furthest.kernels.alternatives import distance_from, statistic
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import Vector
@@ -41,12 +41,18 @@ def instantaneous_furthest(task: Task, evidence: Evidence) -> tuple[int, float]:
     # Where no answer is ε-best (multiplicative notion, best value not positive), the greedy one.
     greedy = greedy_answer(values)
     answer = greedy
-    furthest, _ = statistic(task, evidence, greedy, -math.inf)
+    furthest, rival = statistic(task, evidence, greedy, -math.inf)
     for z in range(values.shape[0]):
-        if z != greedy and is_near_best(task, values, z, values[greedy]):
-            distance, _ = statistic(task, evidence, z, furthest)
-            if distance > furthest * (1.0 + TIE):
-                answer, furthest = z, distance
+        if z == greedy or not is_near_best(task, values, z, values[greedy]):
+            continue
+        # What refuted others mostly refutes this one as well: no need to look at all answers.
+        if distance_from(task, evidence, z, greedy) < furthest:
+            continue
+        if rival not in (-1, z) and distance_from(task, evidence, z, rival) < furthest:
+            continue
+        distance, rival = statistic(task, evidence, z, furthest)
+        if distance > furthest * (1.0 + TIE):
+            answer, furthest = z, distance
     clock[Clock.MEMO_ROUND] = clock[Clock.ROUNDS]
     clock[Clock.MEMO_ANSWER] = answer
     evidence.memo[0] = furthest

@@ -16,11 +16,13 @@ import numpy as np
 from furthest.codes import Noise
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import (
+    BLOCK,
     Counts,
     Matrix,
     Vector,
     cholesky,
     combine,
+    combine_within,
     copy,
     dot,
     fill,
@@ -186,15 +188,16 @@ def _update(task: Task, evidence: Evidence, arm: int, surprise: float, size: flo
             inverse[i, j] -= scale * step[j]
             matrix[i, j] += size * a[i] * a[j]
 
-    along = evidence.along_answers
-    combine(step, task.answer_columns, along)
-    for z in range(along.shape[0]):
-        evidence.values[z] += surprise * along[z]
-    projected = evidence.projected
-    for i in range(d):
-        scale = shrink * step[i]
-        for z in range(along.shape[0]):
-            projected[i, z] -= scale * along[z]
+    along, projected = evidence.along_answers, evidence.projected
+    for low in range(0, along.shape[0], BLOCK):
+        high = min(low + BLOCK, along.shape[0])
+        combine_within(step, task.answer_columns, low, high, along)
+        for z in range(low, high):
+            evidence.values[z] += surprise * along[z]
+        for i in range(d):
+            scale = shrink * step[i]
+            for z in range(low, high):
+                projected[i, z] -= scale * along[z]
 
     across = evidence.along_arms
     combine(step, task.arm_columns, across)

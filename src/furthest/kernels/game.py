@@ -16,6 +16,7 @@ from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import kernel
 from furthest.kernels.learners import Learner, learn, learner_weights
 from furthest.kernels.linalg import (
+    Counts,
     Matrix,
     Vector,
     cholesky,
@@ -26,6 +27,7 @@ from furthest.kernels.linalg import (
     solve_lower_transposed,
     weighted_information,
 )
+from furthest.kernels.slots import claim, slots
 from furthest.kernels.tracking import most_behind
 from furthest.task import Task
 
@@ -62,10 +64,10 @@ def closest_alternative(
     0 while σ cannot be estimated, or V_w has no factor: then slack alone decides what is gained.
     """
     factor, columns, direction = player.factor, player.columns, player.direction
-    weighted_information(task.outer, weights, player.packed, factor)
+    weighted_information(task.arms, task.outer, weights, player.packed, factor)
     if not cholesky(factor):
         # Without forced exploration the learner may forget whole directions.
-        weighted_information(task.outer, weights, player.packed, factor)
+        weighted_information(task.arms, task.outer, weights, player.packed, factor)
         for i in range(factor.shape[0]):
             factor[i, i] += RIDGE
         if not cholesky(factor):
@@ -108,12 +110,14 @@ def optimistic_gains(
 class GreedyGame(NamedTuple):
     """The game with ε = 0 about the greedy answer, one learner per answer: LinGame and DKM.
 
-    The learners take Z·K numbers, but only the rows of answers that were ever greedy are touched.
+    Of very many answers only those that were greedy last have a learner; another begins anew.
     """
 
     question: Task  # the task with ε = 0
-    losses: Matrix  # (Z, K) cumulative losses of each answer's learner
-    gaps: Matrix  # (Z, 1) and their mixability gaps
+    places: Counts  # (Z,) see `slots`
+    used: Counts  # (2, rows)
+    losses: Matrix  # (rows, K) cumulative losses of an answer's learner
+    gaps: Matrix  # (rows, 1) and its mixability gap
     cumulative: Vector  # (K,) W, the sum of all weights
     weights: Vector  # (K,) w_t
     gains: Vector  # (K,) optimistic gains U
@@ -124,10 +128,13 @@ class GreedyGame(NamedTuple):
 def greedy_game(task: Task, cap: float) -> GreedyGame:
     """The game before the first round."""
     arms, answers = task.arms.shape[0], task.answers.shape[0]
+    places, used = slots(answers, arms)
     return GreedyGame(
         question=task._replace(c=1.0, e=0.0),
-        losses=np.zeros((answers, arms)),
-        gaps=np.zeros((answers, 1)),
+        places=places,
+        used=used,
+        losses=np.zeros((used.shape[1], arms)),
+        gaps=np.zeros((used.shape[1], 1)),
         cumulative=np.bincount(task.initial, minlength=arms).astype(float),
         weights=np.zeros(arms),
         gains=np.zeros(arms),
@@ -144,7 +151,12 @@ def play(game: GreedyGame, task: Task, evidence: Evidence, widths: Vector) -> in
     public code that goes with them has one (docs/decisions/0019).
     """
     answer = greedy_answer(evidence.values)
-    learner = Learner(game.losses[answer], game.gaps[answer])
+    new = claim(game.places, game.used, answer)
+    row = game.places[answer]
+    learner = Learner(game.losses[row], game.gaps[row])
+    if new:
+        fill(learner.losses, 0.0)
+        fill(game.gaps[row], 0.0)
     learner_weights(learner, game.weights)
     for a in range(game.weights.shape[0]):
         game.cumulative[a] += game.weights[a]

@@ -10,6 +10,8 @@ a scale. So the weights w and multipliers q of an old solve certify, for ANY lat
 at the cost of O(Z) operations and no linear algebra. A round solves again, from a warm start,
 only while these brackets leave the winner open.
 
+Of very many answers only some are remembered at a time (`slots`); another is solved anew.
+
 The solver takes seconds to compile, so strategies that do without carry `NoOracle` instead of an
 `Oracle`: another type, for which compiled code contains no solver.
 """
@@ -33,6 +35,7 @@ from furthest.kernels.design import (
 )
 from furthest.kernels.jit import PART, Apart, kernel
 from furthest.kernels.linalg import Counts, Matrix, Vector
+from furthest.kernels.slots import claim, slots
 from furthest.kernels.states import by_reference
 from furthest.task import Task
 
@@ -62,16 +65,18 @@ class Tally(IntEnum):
 
 @by_reference
 class Oracle(NamedTuple):
-    """What is known about each answer from its last solve. Rows of unknown answers are unused."""
+    """What is known about answers from their last solve, in rows that `places` tells."""
 
-    weights: Matrix  # (Z, K) best weights
-    nearness: Matrix  # (Z, Z) 1/D_x, infinite where x cannot be confused with z
-    shares: Matrix  # (Z, Z) B_x
-    centred_weights: Matrix  # (Z, K) warm start
-    centred_multipliers: Matrix  # (Z, Z) its q_x n_x²
+    places: Counts  # (Z,) see `slots`
+    used: Counts  # (2, rows)
+    weights: Matrix  # (rows, K) best weights
+    nearness: Matrix  # (rows, Z) 1/D_x, infinite where x cannot be confused with z
+    shares: Matrix  # (rows, Z) B_x
+    centred_weights: Matrix  # (rows, K) warm start
+    centred_multipliers: Matrix  # (rows, Z) its q_x n_x²
     lower: Vector  # (Z) bracket of value(z) in this round
     upper: Vector  # (Z)
-    known: Counts  # (Z) 1 once solved
+    known: Counts  # (rows) 1 once solved
     candidates: Counts  # (Z) ε-optimal answers of this round
     statistics: Counts  # (len(Tally))
     work: Workspace
@@ -79,7 +84,8 @@ class Oracle(NamedTuple):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy in another process knows nothing yet, and has the address that is valid there."""
-        *stack, answers, arms = self.weights.shape
+        *stack, answers = self.places.shape
+        arms = self.weights.shape[-1]
         return _room_for, (arms, answers, self.work.everything.arms.shape[0], tuple(stack))
 
 
@@ -104,15 +110,19 @@ def oracles_for(task: Task, count: int) -> Oracle:
 def _room_for(arms: int, answers: int, dimension: int, stack: tuple[int, ...]) -> Oracle:
     """Untouched rows cost no memory."""
     work = workspace_for(arms, answers, dimension)
+    places, used = slots(answers, max(arms, answers), stack)
+    rows = used.shape[-1]
     return Oracle(
-        weights=np.zeros((*stack, answers, arms)),
-        nearness=np.zeros((*stack, answers, answers)),
-        shares=np.zeros((*stack, answers, answers)),
-        centred_weights=np.zeros((*stack, answers, arms)),
-        centred_multipliers=np.zeros((*stack, answers, answers)),
+        places=places,
+        used=used,
+        weights=np.zeros((*stack, rows, arms)),
+        nearness=np.zeros((*stack, rows, answers)),
+        shares=np.zeros((*stack, rows, answers)),
+        centred_weights=np.zeros((*stack, rows, arms)),
+        centred_multipliers=np.zeros((*stack, rows, answers)),
         lower=np.zeros((*stack, answers)),
         upper=np.zeros((*stack, answers)),
-        known=np.zeros((*stack, answers), dtype=np.int64),
+        known=np.zeros((*stack, rows), dtype=np.int64),
         candidates=np.zeros((*stack, answers), dtype=np.int64),
         statistics=np.zeros((*stack, len(Tally)), dtype=np.int64),
         work=work,
@@ -124,6 +134,8 @@ def _room_for(arms: int, answers: int, dimension: int, stack: tuple[int, ...]) -
 def one_of(oracles: Oracle, number: int) -> Oracle:
     """One of several, as a view."""
     return Oracle(
+        oracles.places[number],
+        oracles.used[number],
         oracles.weights[number],
         oracles.nearness[number],
         oracles.shares[number],
@@ -137,6 +149,12 @@ def one_of(oracles: Oracle, number: int) -> Oracle:
         oracles.work,
         oracles.solver,
     )
+
+
+@kernel
+def _is_known(oracle: Oracle, z: int) -> bool:
+    """Whether there is a certificate of z."""
+    return oracle.places[z] >= 0 and oracle.known[oracle.places[z]] == 1
 
 
 @kernel
@@ -186,9 +204,10 @@ def _bracket(
 def _recall(oracle: Oracle, task: Task, values: Vector, z: int) -> None:
     """The bracket of value(z) in this round, from the last solve if there was one."""
     oracle.lower[z], oracle.upper[z] = 0.0, math.inf
-    if oracle.known[z] == 1:
+    if _is_known(oracle, z):
+        row = oracle.places[z]
         oracle.lower[z], oracle.upper[z] = _bracket(
-            values, z, task.c, task.e, oracle.nearness[z], oracle.shares[z]
+            values, z, task.c, task.e, oracle.nearness[row], oracle.shares[row]
         )
 
 
@@ -198,34 +217,36 @@ def _refine(oracle: Oracle, task: Task, values: Vector, z: int, goal: Goal) -> N
     point, index = oracle.work.everything.point, oracle.work.answer
     k, c, e = task.arms.shape[0], task.c, task.e
     n = load_directions(task.arms, task.answers, values, z, c, e, oracle.work)
+    claim(oracle.places, oracle.used, z)
+    row = oracle.places[z]
     for x in range(values.shape[0]):
-        oracle.nearness[z, x] = math.inf
-        oracle.shares[z, x] = 0.0
+        oracle.nearness[row, x] = math.inf
+        oracle.shares[row, x] = 0.0
     if n <= 0:
         # Not ε-optimal, or never to be confused: no design is better than another.
         oracle.lower[z] = oracle.upper[z] = 0.0 if n < 0 else math.inf
-        oracle.known[z] = 0
+        oracle.known[row] = 0
         for a in range(k):
-            oracle.weights[z, a] = 1.0 / k
+            oracle.weights[row, a] = 1.0 / k
         return
     if goal.warm:
         for a in range(k):
-            point[Row.CENTRED, a] = oracle.centred_weights[z, a]
+            point[Row.CENTRED, a] = oracle.centred_weights[row, a]
         for i in range(n):
             margin = values[z] - c * values[index[i]] + e
-            multiplier = oracle.centred_multipliers[z, index[i]]
+            multiplier = oracle.centred_multipliers[row, index[i]]
             point[Row.CENTRED, k + i] = multiplier / margin / margin
     lower, upper, steps = _optimum_at(oracle.solver[0], (oracle.work, k, n, goal))
     for i in range(n):
         x = index[i]
         margin = values[z] - c * values[x] + e
-        oracle.nearness[z, x] = point[Row.LEVEL, k + i] / margin / margin
-        oracle.shares[z, x] = point[Row.BEST, k + i] * margin * margin / upper
-        oracle.centred_multipliers[z, x] = point[Row.CENTRED, k + i] * margin * margin
+        oracle.nearness[row, x] = point[Row.LEVEL, k + i] / margin / margin
+        oracle.shares[row, x] = point[Row.BEST, k + i] * margin * margin / upper
+        oracle.centred_multipliers[row, x] = point[Row.CENTRED, k + i] * margin * margin
     for a in range(k):
-        oracle.weights[z, a] = point[Row.BEST, a]
-        oracle.centred_weights[z, a] = point[Row.CENTRED, a]
-    oracle.known[z] = 1
+        oracle.weights[row, a] = point[Row.BEST, a]
+        oracle.centred_weights[row, a] = point[Row.CENTRED, a]
+    oracle.known[row] = 1
     oracle.lower[z] = lower
     oracle.upper[z] = max(lower, upper)
     oracle.statistics[Tally.NEWTON_STEPS] += steps
@@ -276,11 +297,11 @@ def _next_question(
 
 @kernel
 def furthest_design(oracle: Oracle, task: Task, values: Vector, gap: float) -> int:
-    """z_F(μ) for values = answers·μ, its design in oracle.weights good to the relative `gap`.
+    """z_F(μ) for values = answers·μ, its weights good to the relative `gap`.
 
     Where the multiplicative notion has no ε-optimal answer (max value ≤ 0): the greedy answer.
     """
-    lower, upper, candidates, known = oracle.lower, oracle.upper, oracle.candidates, oracle.known
+    lower, upper, candidates = oracle.lower, oracle.upper, oracle.candidates
     greedy = int(np.argmax(values))
     count = _epsilon_optimal(values, task.c, task.e, candidates)
     if count == 0 or (task.c < 1.0 and values[greedy] <= 0.0):
@@ -297,12 +318,13 @@ def furthest_design(oracle: Oracle, task: Task, values: Vector, gap: float) -> i
             # The winner is known; from here on only its design is left to improve.
             candidates[0] = chosen = z
             count = 1
-            if not _relative_gap(lower[z], upper[z]) > gap:
+            forgotten = oracle.places[z] < 0 and gap < math.inf
+            if not (forgotten or _relative_gap(lower[z], upper[z]) > gap):
                 break
-            goal = within(AIM * gap, known[z] == 1)
+            goal = within(AIM * gap, _is_known(oracle, z))
             gap = math.inf
         else:
-            goal = Goal(EARLY, floor, upper[other], lower[other], known[chosen] == 1)
+            goal = Goal(EARLY, floor, upper[other], lower[other], _is_known(oracle, chosen))
         _refine(oracle, task, values, chosen, goal)
         solves += 1
     oracle.statistics[Tally.ROUNDS] += 1
@@ -318,13 +340,13 @@ def furthest_answer(oracle: Oracle, task: Task, values: Vector) -> int:
 
 @kernel
 def design_of(oracle: Oracle, task: Task, values: Vector, z: int, gap: float) -> bool:
-    """Bring oracle.weights[z] to the relative gap at these values. False where value(z) = 0.
+    """Bring the weights of z to the relative gap at these values. False where value(z) = 0.
 
     Solves again only where the certificate of the last solve leaves a wider gap than that.
     """
     _recall(oracle, task, values, z)
-    if _relative_gap(oracle.lower[z], oracle.upper[z]) > gap:
-        _refine(oracle, task, values, z, within(gap, oracle.known[z] == 1))
+    if oracle.places[z] < 0 or _relative_gap(oracle.lower[z], oracle.upper[z]) > gap:
+        _refine(oracle, task, values, z, within(gap, _is_known(oracle, z)))
     return oracle.upper[z] > 0.0
 
 

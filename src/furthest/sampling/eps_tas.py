@@ -23,6 +23,8 @@ from furthest.stopping.nomination import Stopping
 from furthest.task import Task
 
 TINY = 1e-300
+# Distances of a grid: 800 megabytes.
+MOST_PAIRS = 100_000_000
 
 
 class EpsTas(NamedTuple):
@@ -39,7 +41,12 @@ def start(task: Task, *, gap: float = 1e-3, grid: int = 0) -> EpsTas:
     """The state before the first round; `grid` random allocations as in the paper, or none."""
     if grid < 0 or grid != int(grid):
         raise StrategyError(f"grid must be a number of allocations, not {grid:g}")
-    arms = task.arms.shape[0]
+    arms, answers = task.arms.shape[0], task.answers.shape[0]
+    if grid * answers**2 > MOST_PAIRS:
+        raise StrategyError(
+            f"a grid of {grid:g} allocations has a distance for each pair of answers, which for "
+            f"{answers:,} of them is too much: without a grid they are solved for"
+        )
     cumulative = np.bincount(task.initial, minlength=arms).astype(float)
     allocations = np.random.default_rng(0).dirichlet(np.ones(arms), int(grid))
     return EpsTas(oracle_for(task), gap, cumulative, allocations, _nearness(task, allocations))
@@ -68,7 +75,7 @@ def choose(rule: EpsTas, task: Task, evidence: Evidence, stopping: Stopping) -> 
             weights = rule.grid[best_of_grid(rule.nearness, evidence.values, task.c, task.e)]
         else:
             answer = furthest_design(rule.oracle, task, evidence.values, rule.gap)
-            weights = rule.oracle.weights[answer]
+            weights = rule.oracle.weights[rule.oracle.places[answer]]
         for a in range(cumulative.shape[0]):
             cumulative[a] += weights[a]
     return most_behind(evidence.counts, cumulative, 1.0)

@@ -50,7 +50,7 @@ def _optimal_weights(task: Task, truth: Vector | None) -> Vector:
     bought = per_cost(task)
     oracle = oracle_for(bought)
     answer = furthest_design(oracle, bought, task.answers @ truth, OPTIMAL)
-    weights: Vector = per_measurement(task, oracle.weights[answer].copy())
+    weights: Vector = per_measurement(task, oracle.weights[oracle.places[answer]].copy())
     return weights
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from furthest import axes
 from furthest.codes import Candidate
-from furthest.errors import pick
+from furthest.errors import StrategyError, pick
 from furthest.kernels.alternatives import SAME, contrast_norms, margin
 from furthest.kernels.answers import greedy_answer, instantaneous_furthest
 from furthest.kernels.evidence import Clock, Evidence
@@ -47,6 +47,8 @@ from furthest.task import Task
 SMOOTHING = 0.9
 # Entries of the game's tableau, all of order one, below this are zero.
 ZERO = 1e-11
+# A table of so many payoffs is 200 megabytes.
+MOST_PAYOFFS = 25_000_000
 # Pivots per row and column after which a game counts as unsolved. Never seen to be reached.
 MOST_PIVOTS = 50
 
@@ -72,6 +74,11 @@ def start(task: Task, *, z_oracle: str = "instantaneous-furthest") -> Fws:
     arms, d = task.arms.shape
     answers = task.answers.shape[0]
     code = pick(z_oracle, axes.CANDIDATES, "Z-oracle").code
+    if answers * arms > MOST_PAYOFFS:
+        raise StrategyError(
+            f"fws has a table of arms × answers, which for {arms:,} × {answers:,} would be too "
+            "large: take another sampling rule, such as softmin or lebai"
+        )
     return Fws(
         z_oracle=int(code),
         oracle=oracle_for(task) if code == Candidate.FURTHEST else NoOracle(),
@@ -148,7 +155,7 @@ def _distances(rule: Fws, task: Task, evidence: Evidence, answer: int) -> float:
 
     0 while σ cannot be estimated, or V_W is singular: no objective.
     """
-    weighted_information(task.outer, rule.cumulative, rule.packed, rule.factor)
+    weighted_information(task.arms, task.outer, rule.cumulative, rule.packed, rule.factor)
     if not cholesky(rule.factor):
         return 0.0
     copy(task.answer_columns, rule.columns)

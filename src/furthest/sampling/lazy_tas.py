@@ -76,8 +76,9 @@ def choose(rule: LazyTas, task: Task, evidence: Evidence, stopping: Stopping) ->
     if rounds + 1 >= state[State.NEXT]:
         state[State.ANSWER] = furthest_design(rule.oracle, task, evidence.values, rule.gap)
         state[State.NEXT] = max(rounds + 2, math.ceil((1.0 + rule.ratio) * (rounds + 1)))
+    weights = rule.oracle.weights[rule.oracle.places[state[State.ANSWER]]]
     for a in range(allotted.shape[0]):
-        allotted[a] += rule.oracle.weights[state[State.ANSWER], a]
+        allotted[a] += weights[a]
     if _least_eigenvalue_below(evidence.matrix, rule.pace * math.sqrt(rounds), rule.factor):
         arm = rule.spanning[state[State.TURN]]
         state[State.TURN] = (state[State.TURN] + 1) % rule.spanning.shape[0]

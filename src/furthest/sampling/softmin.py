@@ -9,6 +9,11 @@ no δ.
 Where the arms have costs, the gains are divided by the root of them: the first-order conditions say
 the whole cost, which spends more on most of what was tried (docs/decisions/0023-costs.md).
 
+Every x would cost a product with every arm, and early in a study nearly all of many count. So only
+as many as there is room for are summed one by one, those of least evidence; of the others
+Σ w(|g| + k)² is replaced by (√Σwg² + k√Σw)², which is at least that and at most twice as much, and
+whose Σwg² is one quadratic form (docs/decisions/0027-large-problems.md).
+
 An arm about which much less is known than it should be after t rounds, ‖a‖²_{V⁻¹} > d/√t, is pulled
 first: so nothing is forgotten, and it hardly ever happens (docs/theory/softmin.md).
 """
@@ -24,7 +29,18 @@ from furthest.kernels.alternatives import SAME, contrast_norms, margin
 from furthest.kernels.answers import TIE, greedy_answer, instantaneous_furthest
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import kernel
-from furthest.kernels.linalg import Vector, combine, fill, lowest
+from furthest.kernels.linalg import (
+    BLOCK,
+    Counts,
+    Matrix,
+    Vector,
+    add_products,
+    combine_fours,
+    combine_within,
+    fill,
+    lowest,
+    quadratic_forms,
+)
 from furthest.sampling.rule import Rule
 from furthest.stopping.nomination import Stopping
 from furthest.task import Task
@@ -33,6 +49,12 @@ from furthest.task import Task
 USUAL, SHARPER = 0.5, 1.0
 # Weights below this do not count.
 NEGLIGIBLE = 1e-6
+
+# Multiplications per round up to which answers are summed one by one; and so many always are.
+WORK = 2**23
+LEAST_ROOM = 16
+# Halvings of an interval of evidence, to find as many.
+HALVINGS = 24
 
 # Of the costs by which gains are divided.
 COST_POWER = 0.5
@@ -46,34 +68,58 @@ class Softmin(NamedTuple):
     norms: Vector  # (Z,) q_x = ‖z − c·x‖²_{V⁻¹}
     steps: Vector  # (Z,) n_x/q_x
     evidence: Vector  # (Z,) ev_x
-    step: Vector  # (d,) u_x
+    weights: Vector  # (Z,) w_x = exp(−τ·ev_x) in units of the largest; 0 if negligible
+    nearest: Counts  # (room,) the x that are summed one by one
+    paths: Matrix  # (room, d) their u_x
     along: Vector  # (K,) ⟨a, u_x⟩
     gains: Vector  # (K,)
     divisors: Vector  # (K,) what the gains are divided by: costs to some power
+    # For all others; none where there is room for all.
+    others: Matrix  # (d, d) Σ w_x u_x u_xᵀ
+    block: Matrix  # (d, BLOCK) √w_x·u_x of some of them
+    sizes: Vector  # (K,) Σ w_x |⟨a, u_x⟩| over the nearest
+    forms: Vector  # (K,) Σ w_x ⟨a, u_x⟩² over the others
 
 
 def start(
-    task: Task, *, tau: float | None = None, kappa: float = 1.0, power: float = COST_POWER
+    task: Task,
+    *,
+    tau: float | None = None,
+    kappa: float = 1.0,
+    power: float = COST_POWER,
+    room: int | None = None,
 ) -> Softmin:
     """The state before the first round.
 
-    τ is ½, and 1 for bounded rewards of plain options; `power` is that of the costs, if any.
+    τ is ½, and 1 for bounded rewards of plain options; `power` is that of the costs, if any; `room`
+    is for how many answers there is room to be summed one by one.
     """
     if tau is None:
         tau = SHARPER if task.noise in (Noise.BOUNDED, Noise.BERNOULLI) else USUAL
     if not (0 < tau < math.inf and 0 <= kappa < math.inf):
         raise StrategyError(f"softmin needs tau > 0 and kappa ≥ 0, not {tau!r} and {kappa!r}")
     (arms, d), answers = task.arms.shape, len(task.answers)
+    if room is None:
+        room = max(LEAST_ROOM, WORK // (arms * d))
+    if type(room) is not int or room < 0:
+        raise StrategyError(f"the room of softmin must be a number of answers, not {room!r}")
+    room, crowded = min(room, answers), room < answers
     return Softmin(
         float(tau),
         float(kappa),
         norms=np.zeros(answers),
         steps=np.zeros(answers),
         evidence=np.zeros(answers),
-        step=np.zeros(d),
+        weights=np.zeros(answers),
+        nearest=np.zeros(room, np.int64),
+        paths=np.zeros((room, d)),
         along=np.zeros(arms),
         gains=np.zeros(arms),
         divisors=_divisors(task, power),
+        others=np.zeros((d, d) if crowded else (0, 0)),
+        block=np.zeros((d, BLOCK) if crowded else (0, 0)),
+        sizes=np.zeros(arms if crowded else 0),
+        forms=np.zeros(arms if crowded else 0),
     )
 
 
@@ -123,20 +169,126 @@ def _weigh(rule: Softmin, task: Task, evidence: Evidence, z: int) -> None:
 @kernel
 def _gain(rule: Softmin, task: Task, evidence: Evidence, z: int) -> None:
     """What a pull of each arm adds to the soft minimum, optimistically."""
-    gains, step, projected = rule.gains, rule.step, evidence.projected
+    level = _level(rule)
+    count = _take_nearest(rule, task, evidence.projected, z, level)
+    if level == math.inf:
+        _gain_one_by_one(rule, task, evidence, count)
+    else:
+        _gain_in_crowd(rule, task, evidence, z, count, level)
+
+
+@kernel
+def _gain_one_by_one(rule: Softmin, task: Task, evidence: Evidence, count: int) -> None:
+    """Σ w_x (|⟨a, u_x⟩| + κ‖a‖_{V⁻¹})²/(1 + ‖a‖²_{V⁻¹})."""
+    along, gains, widths = rule.along, rule.gains, evidence.widths
     fill(gains, 0.0)
-    least = lowest(rule.evidence)
+    for low in range(0, gains.shape[0], BLOCK):
+        high = min(low + BLOCK, gains.shape[0])
+        for i in range(count):
+            weight = rule.weights[rule.nearest[i]]
+            combine_within(rule.paths[i], task.arm_columns, low, high, along)
+            for a in range(low, high):
+                gain = abs(along[a]) + rule.kappa * math.sqrt(widths[a])
+                gains[a] += weight * gain * gain / (1.0 + widths[a])
+
+
+@kernel
+def _gain_in_crowd(
+    rule: Softmin, task: Task, evidence: Evidence, z: int, count: int, level: float
+) -> None:
+    """The same for the nearest x, and for all beyond the level together what is at least that."""
+    along, gains, sizes, forms = rule.along, rule.gains, rule.sizes, rule.forms
+    columns, widths = task.arm_columns, evidence.widths
+    beyond, near = _sum_others(rule, task, evidence.projected, z, level), 0.0
+    for i in range(count):
+        near += rule.weights[rule.nearest[i]]
+    fill(gains, 0.0)
+    fill(sizes, 0.0)
+    for low in range(0, gains.shape[0], BLOCK):
+        high = min(low + BLOCK, gains.shape[0])
+        for i in range(count):
+            weight = rule.weights[rule.nearest[i]]
+            combine_fours(rule.paths[i], columns, low, high, along)
+            for a in range(low, high):
+                gains[a] += weight * along[a] * along[a]
+                sizes[a] += weight * abs(along[a])
+        quadratic_forms(rule.others, columns, low, high, along, forms)
+        for a in range(low, high):
+            bonus = rule.kappa * math.sqrt(widths[a])
+            others = math.sqrt(max(forms[a], 0.0)) + bonus * math.sqrt(beyond)
+            gains[a] += bonus * (2.0 * sizes[a] + bonus * near) + others * others
+            gains[a] /= 1.0 + widths[a]
+
+
+@kernel
+def _level(rule: Softmin) -> float:
+    """Weighs all x; infinite where there is room for all that count, else the evidence of some x.
+
+    There is room for those of no more evidence than that. It may be a few fewer than there could
+    be, and none of many that are equal.
+    """
+    room, least = rule.nearest.shape[0], lowest(rule.evidence)
+    count = 0
     for x in range(rule.evidence.shape[0]):
         weight = math.exp(-rule.tau * (rule.evidence[x] - least))
         if not weight > NEGLIGIBLE:  # nor is NaN, where nothing tells z from any x
-            continue
-        for i in range(step.shape[0]):
-            step[i] = rule.steps[x] * (projected[i, z] - task.c * projected[i, x])
-        combine(step, task.arm_columns, rule.along)
-        for a in range(gains.shape[0]):
-            width = evidence.widths[a]
-            gain = abs(rule.along[a]) + rule.kappa * math.sqrt(width)
-            gains[a] += weight * gain * gain / (1.0 + width)
+            weight = 0.0
+        rule.weights[x] = weight
+        count += weight > 0.0
+    if count <= room:
+        return math.inf
+    reach = -math.log(NEGLIGIBLE) / rule.tau
+    low, high = least - reach, least + reach
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if _count_up_to(rule.evidence, middle) <= room:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _count_up_to(evidence: Vector, level: float) -> int:
+    """How many x have no more evidence than that."""
+    count = 0
+    for x in range(evidence.shape[0]):
+        count += evidence[x] <= level
+    return count
+
+
+@kernel
+def _take_nearest(rule: Softmin, task: Task, projected: Matrix, z: int, level: float) -> int:
+    """List the x that are summed one by one, with u_x; their number."""
+    count = 0
+    for x in range(rule.evidence.shape[0]):
+        if rule.weights[x] > 0.0 and rule.evidence[x] <= level and count < rule.nearest.shape[0]:
+            rule.nearest[count] = x
+            for i in range(projected.shape[0]):
+                rule.paths[count, i] = rule.steps[x] * (projected[i, z] - task.c * projected[i, x])
+            count += 1
+    return count
+
+
+@kernel
+def _sum_others(rule: Softmin, task: Task, projected: Matrix, z: int, level: float) -> float:
+    """Σ w_x u_x u_xᵀ over the x beyond the level, into `others`; returns Σ w_x."""
+    block, total = rule.block, 0.0
+    for i in range(rule.others.shape[0]):
+        fill(rule.others[i], 0.0)
+    for low in range(0, rule.weights.shape[0], BLOCK):
+        high = min(low + BLOCK, rule.weights.shape[0])
+        for x in range(low, high):
+            weight = rule.weights[x] if rule.evidence[x] > level else 0.0
+            total += weight
+            # √w_x of u_x, with the step that u_x is to be multiplied by
+            rule.norms[x] = math.sqrt(weight) * rule.steps[x] if weight > 0.0 else 0.0
+        for i in range(block.shape[0]):
+            own = projected[i, z]
+            for x in range(low, high):
+                block[i, x - low] = rule.norms[x] * (own - task.c * projected[i, x])
+        add_products(block, high - low, rule.others)
+    return total
 
 
 RULE = Rule(

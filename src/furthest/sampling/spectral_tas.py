@@ -103,7 +103,7 @@ def to_closest(rule: SpectralTas, task: Task, evidence: Evidence, answer: int) -
     for i in range(within.step.shape[0]):
         within.step[i] = scale * player.direction[i] / precision if precision > 0.0 else 0.0
     if precision > 0.0 and within.bound < math.inf and not is_within(within, evidence.estimate):
-        weighted_information(task.outer, rule.weights, player.packed, rule.information)
+        weighted_information(task.arms, task.outer, rule.weights, player.packed, rule.information)
         closest_within(within, task, evidence.estimate, rule.information, answer)
 
 

@@ -109,7 +109,7 @@ def _follow_first_answer(rule: StickyTas, task: Task, evidence: Evidence) -> Non
     solved = answer >= 0 and design_of(oracle, task, evidence.values, answer, rule.gap)
     for a in range(arms):
         # Where the answer is wrong at μ_t itself, all proportions are equally good.
-        rule.cumulative[a] += oracle.weights[answer, a] if solved else 1.0 / arms
+        rule.cumulative[a] += oracle.weights[oracle.places[answer], a] if solved else 1.0 / arms
 
 
 @kernel

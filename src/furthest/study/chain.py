@@ -8,7 +8,7 @@ Whoever can write to the log can also compute a new chain. Against a forger ther
 certificates, which name the digest, and signatures (`furthest.study.signature`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii as quoted
 
@@ -18,9 +18,26 @@ from furthest.study.events import SEALED, Event
 CHAINED = 3
 
 
+# Of data some characters are hashed at a time: there may be many, and each step makes a copy.
+STEP = 2**20
+
+
 def link(head: str, event: Event) -> str:
     """The digest of an event and, by `head`, of all before it."""
-    return sha256((head + _text(event)).encode()).hexdigest()
+    if len(event.data) <= STEP:
+        return sha256((head + _text(event)).encode()).hexdigest()
+    digest_so_far = sha256(head.encode())
+    for piece in _pieces(event):
+        digest_so_far.update(piece.encode())
+    return digest_so_far.hexdigest()
+
+
+def _pieces(event: Event) -> Iterator[str]:
+    """`_text` of an event with much data, piece by piece."""
+    yield _text(event._replace(data="", worker="")).removesuffix('"", ""]') + '"'
+    for first in range(0, len(event.data), STEP):
+        yield quoted(event.data[first : first + STEP])[1:-1]
+    yield f'", {quoted(event.worker)}]'
 
 
 def chained(events: Iterable[Event], head: str = "") -> list[Event]:

@@ -22,11 +22,12 @@ are a `Note`; nothing for once. The value of several results is their mean.
 import json
 import math
 import re
+from base64 import b64decode, b64encode
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,8 +46,9 @@ from furthest.strategy import Strategy, check_level, is_place
 
 # What a log means. A newer number is refused; older ones stay readable. Version 1 had no order of
 # its own, but that in which results were told, and no event at the end; 1 and 2 had no chain; up to
-# 3 the threshold `paper` was another; up to 4 bounds said no more than what σ is.
-LOG_VERSION = 5
+# 3 the threshold `paper` was another; up to 4 bounds said no more than what σ is; up to 5 all
+# matrices were rows of numbers.
+LOG_VERSION = 6
 
 # The first version of a log in which `paper` means what it does now, and the first in which bounds
 # are more than a σ.
@@ -72,6 +74,13 @@ UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueErro
 
 # What else of a problem can never be changed.
 FIXED = ("arms", "answers", "arm_names", "answer_names", "bounds", "noise", "initial", "costs")
+
+# More numbers than this are kept as their bytes: as text they take 20 bytes each, and as objects of
+# Python, which they would be on the way, 32.
+MOST_NUMBERS = 2**16
+
+# Where they are put in: an entry that no other part of a question has.
+PLACE = {"float64": "\0"}
 
 # Of a budget; more have no exact mean in double precision.
 MOST_MEASUREMENTS = 2**50
@@ -274,7 +283,8 @@ class Settings:
         strategy = self.strategy.describe()
         del strategy["guarantee"]
         strategy["threshold"] = strategy["threshold"] or ""
-        return json.dumps(
+        texts: list[str] = []
+        frame = json.dumps(
             {
                 "version": self.version,
                 "order": self.order,
@@ -286,9 +296,14 @@ class Settings:
                 "lease": self.lease,
                 "tag": self.tag,
                 "strategy": strategy,
-                "problem": problem_data(self.problem),
+                "problem": problem_data(self.problem, partial(_packed, texts)),
             }
         )
+        # Put in afterwards: what `json` does with long texts takes three times their memory.
+        pieces = frame.split(json.dumps(PLACE)[1:-1])
+        for place, text in enumerate(texts, 1):
+            pieces[4 * place - 3 : 4 * place - 3] = ('"float64": "', text, '"')
+        return "".join(pieces)
 
     @classmethod
     def decode(cls, text: str) -> "Settings":
@@ -299,7 +314,9 @@ class Settings:
                 f"the study was created by a newer furthest (log version {data['version']}, "
                 f"this one reads up to {LOG_VERSION}): upgrade furthest"
             )
-        question = data["problem"]
+        question = data.pop("problem")
+        for name in question:
+            question[name] = _unpacked(question[name])
         if data["version"] < BOUNDED and question["bounds"] is not None:
             question = question | {"noise": "sub-Gaussian"}
         settings = cls(
@@ -359,12 +376,18 @@ def _words(strategy: Strategy) -> str:
     return json.dumps(strategy.describe(), sort_keys=True)
 
 
-def problem_data(problem: Problem) -> dict[str, Any]:
+def _rows(matrix: NDArray[np.float64]) -> Any:
+    return matrix.tolist()
+
+
+def problem_data(
+    problem: Problem, matrix: Callable[[NDArray[np.float64]], Any] = _rows
+) -> dict[str, Any]:
     """The problem as plain data, from which the very same floats are read back."""
     own_answers = problem.answers is not problem.arms
     return {
-        "arms": _rows(problem.arms),
-        "answers": _rows(problem.answers) if own_answers else None,
+        "arms": matrix(problem.arms),
+        "answers": matrix(problem.answers) if own_answers else None,
         "eps": problem.eps,
         "notion": problem.notion,
         "sigma": list(problem.sigma) if isinstance(problem.sigma, tuple) else problem.sigma,
@@ -386,8 +409,23 @@ def _bound(problem: Problem) -> dict[str, Any]:
     return {"roughness": _rows(problem.roughness), "radius": problem.radius}
 
 
-def _rows(matrix: NDArray[np.float64]) -> Any:
-    return matrix.tolist()
+def _packed(texts: list[str], matrix: NDArray[np.float64]) -> Any:
+    """As the log has it: rows, or of many numbers the bytes, eight of each, the lowest first.
+
+    In base 64, which is left to be put in its place.
+    """
+    if matrix.size <= MOST_NUMBERS:
+        return _rows(matrix)
+    texts.append(b64encode(np.ascontiguousarray(matrix, "<f8").data).decode())
+    return {"columns": matrix.shape[1], **PLACE}
+
+
+def _unpacked(entry: Any) -> Any:
+    """What `_packed` made of a matrix as a matrix, anything else as it is."""
+    if not isinstance(entry, dict):
+        return entry
+    numbers = np.frombuffer(b64decode(entry["float64"], validate=True), "<f8")
+    return numbers.reshape(-1, entry["columns"])
 
 
 def storable(strategy: Strategy) -> Strategy:

@@ -114,12 +114,12 @@ class Result(NamedTuple):
 class Ledger:
     """What the events so far add up to."""
 
-    def __init__(self, created: Event) -> None:
+    def __init__(self, created: Event, settings: Settings | None = None) -> None:
         if not is_event(created) or created.seq != 1 or created.kind != CREATED:
             raise VerificationError(f"the log does not begin with its creation, but {created.kind}")
-        self.created = created
+        self.created = created._replace(data="")  # `settings` has it, in less memory
         try:
-            self.settings = Settings.decode(created.data)
+            self.settings = settings or Settings.decode(created.data)
         except UNREADABLE as error:
             raise VerificationError(
                 f"the question of the log cannot be read, or is none: {error}"
@@ -149,11 +149,11 @@ class Ledger:
         self.from_snapshot = False  # and not from the log alone
 
     @classmethod
-    def of(cls, events: Sequence[Event]) -> "Ledger":
-        """The ledger of a whole log."""
+    def of(cls, events: Sequence[Event], settings: Settings | None = None) -> "Ledger":
+        """The ledger of a whole log; its settings need not be read again by whoever wrote them."""
         if not events:
             raise VerificationError("the log is empty")
-        ledger = cls(events[0])
+        ledger = cls(events[0], settings)
         ledger.apply(events[1:])
         return ledger
 

@@ -136,7 +136,14 @@ class Study:
     log is not what was written).
     """
 
-    def __init__(self, name: str, key: int, storage: Storage, events: Sequence[Event]) -> None:
+    def __init__(
+        self,
+        name: str,
+        key: int,
+        storage: Storage,
+        events: Sequence[Event],
+        settings: Settings | None = None,
+    ) -> None:
         self._name = name
         self._key = key
         self._storage = storage
@@ -144,7 +151,7 @@ class Study:
         self._torn = False  # interrupted in the middle of a change
         self._proof: Certificate | None = None
         self._ending: Conclusion | None = None
-        self._ledger = Ledger.of(events)
+        self._ledger = Ledger.of(events, settings)
         self._log: Log | None = None  # while it is locked for writing
         self._snapshot: Snapshot | None = None  # until it is used
         self._kept = 0  # events in the last snapshot
@@ -252,7 +259,7 @@ class Study:
             if not exist_ok:
                 raise
             return cls._same(cls.load(name, place), settings, order)
-        return cls(name, key, place, events)
+        return cls(name, key, place, events, settings)
 
     @classmethod
     def load(cls, name: str, storage: str | Storage | None = None) -> "Study":
