@@ -5,28 +5,28 @@ and for unknown σ, in docs/theory/top-wrong.md.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from furthest.errors import StrategyError
+from furthest.kernels.contrasts import Ellipsoid, Obstacle, Price, TopWrong, update_ellipsoids
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import kernel
 from furthest.kernels.normal_gamma import Prior, Shapes, log_normaliser
 from furthest.kernels.topwrong import (
-    Ellipsoid,
+    AGAIN,
     Masses,
-    Price,
     Scales,
-    TopWrong,
     case,
     met,
+    met_against,
     met_within,
     observe,
     top_wrong,
-    update_ellipsoids,
 )
 from furthest.stopping.contrasts import (
     clearest_defeat,
@@ -144,26 +144,48 @@ def score(test: TopWrong, task: Task, evidence: Evidence, nominee: Nominee, rule
 
 
 def _level(test: TopWrong, task: Task, evidence: Evidence, z: int) -> float:
-    """The same for an answer that is ε-best under the estimate, by bisection.
+    """The same for an answer that is ε-best under the estimate.
 
-    A greater δ' shrinks the ellipsoids and lowers what is required: acceptance is monotone. It ends
-    with an ellipsoid that is hardly more than the estimate, before it would be empty.
+    A greater δ' shrinks the ellipsoids and lowers what is required: acceptance is monotone. The
+    level is looked for against one best answer x alone, from there on against another one that
+    fails at it, until none does: few tests are complete. It ends with an ellipsoid that is hardly
+    more than the estimate, before it would be empty.
     """
     slopes = np.ones_like(test.required)
     slopes[Price.RADIUS] = 2.0  # the squared radius contains 2 ln 1/δ
-    needed = float(test.required[Price.LEVEL, 0])
+    needed, obstacle = float(test.required[Price.LEVEL, 0]), test.obstacles[z]
+    lowest = _lowest(test, task, evidence)
 
-    def accepts(level: float) -> bool:
-        moved = test._replace(required=test.required + (level - needed) * slopes)
-        return bool(met(moved, task, evidence, z, 0))
+    def at(level: float) -> TopWrong:
+        return test._replace(required=test.required + (level - needed) * slopes)
 
-    below, above = _lowest(test, task, evidence), needed
-    if accepts(needed):
+    def accepts(level: float, against: int = AGAIN) -> bool:
+        return bool(met_against(at(level), task, evidence, z, against))
+
+    obstacle[Obstacle.BEST] = -1  # nothing is remembered: the first test is complete
+    below, above, rival = lowest, needed, _runner_up(evidence, z)
+    if met(at(needed), task, evidence, z, 0):
         below, above = needed, 2 * needed + 1
         while accepts(above):
             below, above = above, 2 * above
             if above > MOST:
                 return below
+    while True:
+        above = _largest(partial(accepts, against=rival), below, above)
+        if above <= below or accepts(above):
+            return above
+        rival = int(obstacle[Obstacle.BEST])
+
+
+def _runner_up(evidence: Evidence, z: int) -> int:
+    """The best of the other answers: against no other one is the evidence often weaker."""
+    others = evidence.values.copy()
+    others[z] = -math.inf
+    return int(others.argmax())
+
+
+def _largest(accepts: Callable[[float], bool], below: float, above: float) -> float:
+    """The largest level from `below` on that is accepted, by bisection; `above` is not."""
     for _ in range(HALVINGS):
         middle = 0.5 * (below + above)
         below, above = (middle, above) if accepts(middle) else (below, middle)
