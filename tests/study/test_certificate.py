@@ -14,7 +14,7 @@ from furthest.study.certificate import guarantee, verify
 from furthest.study.chain import digest
 from furthest.study.events import Settings, single
 from furthest.study.fold import Fold
-from furthest.study.verdict import score, verdicts
+from furthest.study.verdict import Look, score
 from furthest.verbs import judge
 from study.problems import ENDLESS, HARD, TWO, TWO_MU, Lab, rechained, run
 
@@ -187,7 +187,7 @@ def test_statistic_and_threshold_agree_with_the_test(name):
         found = score(fold, fold.answer)
         assert (found.statistic >= found.threshold) == fold.stopped, (i, found)
         if fold.stopped:
-            assert verdicts(fold)[fold.answer] == "accepted"
+            assert Look(fold).verdicts(fold.answer, 1) == ["accepted"]
             break
     assert fold.stopped
 
@@ -207,7 +207,7 @@ def test_verdicts_are_true(name, sigma):
         fold = Fold(question(problem, STRATEGIES[name], 0.1))
         arms, values = results(problem, 3 * instance.truth, 40, seed)
         fold.take(single(arms, values))
-        found = verdicts(fold)
+        found = Look(fold).verdicts(0, len(fold.values))
         seen.update(found)
         wrong += any(
             (verdict == "accepted" and not near) or (verdict == "ruled out" and near)

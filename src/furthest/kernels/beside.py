@@ -30,8 +30,8 @@ from furthest.kernels.contrasts import (
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Matrix, Vector, combine, fill, matvec
 
-# A sum of forms that is less than this share of its parts has lost digits.
-CANCELLED = 1.0 / 64.0
+# A sum of forms that is less than this share of its parts has lost more than three digits.
+CANCELLED = 1e-3
 
 # What is further than an ellipsoid reaches by this share is so whatever rounding does.
 SURELY = 1e-9

@@ -36,7 +36,14 @@ from furthest.kernels.contrasts import (
 )
 from furthest.kernels.jit import Apart, kernel
 from furthest.kernels.linalg import Counts, Matrix, Vector, sort_together
-from furthest.kernels.topwrong import AFRESH, TOP_WRONG, Budget, weak_pair
+from furthest.kernels.topwrong import (
+    COMPLETELY,
+    QUICKLY,
+    TOP_WRONG,
+    Budget,
+    expect_obstacle,
+    weak_pair,
+)
 
 # Where in a row of `obstacles` the answers begin; Obstacle.OTHER is how many there are, 0 where the
 # pair alone has failed. So many of a set are remembered; a larger one is looked for anew.
@@ -96,9 +103,10 @@ def _accepts(
 
     Its set is one of many: with its answers in place of the weakest ones the sum is no smaller.
     """
-    if against == AFRESH:
+    if against <= COMPLETELY:
         update_offset(state, estimate)
-        if state.obstacles[z, Obstacle.BEST] >= 0:
+        if against == QUICKLY:
+            expect_obstacle(state, case, z, 0)
             recall_ellipsoids(state, case, level)
             if _still_fails(state, case, z, level):
                 return False
@@ -165,10 +173,12 @@ def _outranks(state: TopWrong, case: Case, z: int, x: int, level: int, nearby: i
     most = min(nearby, ranks.shape[1])
     if most == 0 or ranks[Rank.FALLBACK, most - 1] * own >= 1.0:
         return True
+    hold_pair(state, case, z, x)
+    if _all_are_right(state, case, z, x, level, nearby, 1.0 - ranks[Rank.FALLBACK, most - 1] * own):
+        return True
     alone, beside = state.shares[0], state.shares[1]
     rivals, following = state.rolls[Roll.RIVALS], state.rolls[Roll.FOLLOWING]
     near, count = state.rolls[Roll.NEAR], 0
-    hold_pair(state, case, z, x)
     for place in range(nearby):
         other = near[place]
         if other == x:
@@ -190,6 +200,27 @@ def _outranks(state: TopWrong, case: Case, z: int, x: int, level: int, nearby: i
     if size > 0:
         _remember(state.obstacles[z], rivals, x, size, top)
     return size == 0
+
+
+@kernel
+def _all_are_right(
+    state: TopWrong, case: Case, z: int, x: int, level: int, nearby: int, enough: float
+) -> bool:
+    """Whether each of those nearby has enough evidence that it is right, with x as the best.
+
+    Then nobody can be the top wrong one, and what else there is need not be looked at.
+    """
+    least = state.required[Price.FIRST, level] + math.log(enough)
+    for place in range(nearby):
+        other = state.rolls[Roll.NEAR, place]
+        if other == x:
+            continue
+        bring(state, case, z, other)
+        if strength_alone(state, case, x, other) < least and not is_beyond(
+            state, case, z, x, other
+        ):
+            return False
+    return True
 
 
 @kernel

@@ -49,9 +49,10 @@ from furthest.kernels.linalg import Matrix, Vector, combine, matvec
 from furthest.kernels.normal_gamma import Shapes
 from furthest.task import Task
 
-# Against whom a test is asked, if not against one answer: against all as every round does, or with
-# what has been computed for another level.
-AFRESH, AGAIN = -2, -1
+# Against whom a test is asked, if not against one answer alone: as in every round, first against
+# those who stood in the way last and then against all; or against all at once; or against all with
+# what was computed for another level.
+QUICKLY, COMPLETELY, AGAIN = -3, -2, -1
 
 
 class Budget(NamedTuple):
@@ -243,15 +244,15 @@ def _fold(
 def met(state: TopWrong, task: Task, evidence: Evidence, z: int, level: int) -> bool:
     """Whether the test accepts answer z at this confidence level."""
     asked = case(task, evidence, 0.0, 0.0)
-    arguments = (state, asked, evidence.estimate, evidence.matrix, z, level, AFRESH)
+    arguments = (state, asked, evidence.estimate, evidence.matrix, z, level, QUICKLY)
     return _accepts_at(state.registers[Register.TESTER], arguments)
 
 
 @kernel
 def met_against(state: TopWrong, task: Task, evidence: Evidence, z: int, against: int) -> bool:
-    """Whether it would at the first level if nobody but one answer, or `AGAIN` all, were there.
+    """Whether it would at the first level: `COMPLETELY`, `AGAIN`, or against one answer alone.
 
-    After a complete test of z: nothing is computed again that does not depend on the level.
+    The latter two after the first: nothing is computed again that does not depend on the level.
     """
     asked = case(task, evidence, 0.0, 0.0)
     arguments = (state, asked, evidence.estimate, evidence.matrix, z, 0, against)
@@ -267,7 +268,7 @@ def met_within(
     For all tilt, slack ≥ 0 at once that is as true as the test: docs/theory/budget.md.
     """
     asked = case(task, evidence, tilt, slack)
-    arguments = (state, asked, evidence.estimate, evidence.matrix, z, 0, AFRESH)
+    arguments = (state, asked, evidence.estimate, evidence.matrix, z, 0, QUICKLY)
     return _accepts_at(state.registers[Register.TESTER], arguments)
 
 
@@ -303,9 +304,10 @@ def _accepts(
     The first try takes the ellipsoids from when they were last computed. They only grow, and a
     greater ellipsoid proves less: what fails now would fail in the complete test too.
     """
-    if against == AFRESH:
+    if against <= COMPLETELY:
         update_offset(state, estimate)
-        if state.obstacles[z, Obstacle.BEST] >= 0:
+        if against == QUICKLY:
+            expect_obstacle(state, case, z, z)
             recall_ellipsoids(state, case, level)
             if _still_fails(state, case, z, level):
                 return False
@@ -333,6 +335,17 @@ def _accepts(
 
 TOP_WRONG = Apart(_accepts)
 _accepts_at = TOP_WRONG.caller()
+
+
+@kernel
+def expect_obstacle(state: TopWrong, case: Case, z: int, alone: int) -> None:
+    """Before anything has failed: against the best other answer the evidence is often weakest."""
+    if state.obstacles[z, Obstacle.BEST] < 0:
+        best = 1 if z == 0 else 0
+        for x in range(case.values.shape[0]):
+            if x != z and case.values[x] > case.values[best]:
+                best = x
+        state.obstacles[z, Obstacle.BEST], state.obstacles[z, Obstacle.OTHER] = best, alone
 
 
 @kernel

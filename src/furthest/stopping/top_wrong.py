@@ -19,6 +19,7 @@ from furthest.kernels.jit import kernel
 from furthest.kernels.normal_gamma import Prior, Shapes, log_normaliser
 from furthest.kernels.topwrong import (
     AGAIN,
+    COMPLETELY,
     Masses,
     Scales,
     case,
@@ -29,13 +30,20 @@ from furthest.kernels.topwrong import (
     top_wrong,
 )
 from furthest.stopping.contrasts import (
-    clearest_defeat,
     contrasts,
     is_singular,
     signed_distance,
 )
 from furthest.stopping.nomination import Nominee
-from furthest.stopping.test import MOST, NATS, PROVEN, PROVEN_UNKNOWN_SIGMA, Score, StoppingTest
+from furthest.stopping.test import (
+    MOST,
+    NATS,
+    PROVEN,
+    PROVEN_UNKNOWN_SIGMA,
+    Misses,
+    Score,
+    StoppingTest,
+)
 from furthest.stopping.within import of_question
 from furthest.task import Task
 
@@ -153,7 +161,7 @@ def _level(test: TopWrong, task: Task, evidence: Evidence, z: int) -> float:
     """
     slopes = np.ones_like(test.required)
     slopes[Price.RADIUS] = 2.0  # the squared radius contains 2 ln 1/δ
-    needed, obstacle = float(test.required[Price.LEVEL, 0]), test.obstacles[z]
+    needed = float(test.required[Price.LEVEL, 0])
     lowest = _lowest(test, task, evidence)
 
     def at(level: float) -> TopWrong:
@@ -162,9 +170,8 @@ def _level(test: TopWrong, task: Task, evidence: Evidence, z: int) -> float:
     def accepts(level: float, against: int = AGAIN) -> bool:
         return bool(met_against(at(level), task, evidence, z, against))
 
-    obstacle[Obstacle.BEST] = -1  # nothing is remembered: the first test is complete
     below, above, rival = lowest, needed, _runner_up(evidence, z)
-    if met(at(needed), task, evidence, z, 0):
+    if accepts(needed, COMPLETELY):
         below, above = needed, 2 * needed + 1
         while accepts(above):
             below, above = above, 2 * above
@@ -174,7 +181,7 @@ def _level(test: TopWrong, task: Task, evidence: Evidence, z: int) -> float:
         above = _largest(partial(accepts, against=rival), below, above)
         if above <= below or accepts(above):
             return above
-        rival = int(obstacle[Obstacle.BEST])
+        rival = int(test.obstacles[z, Obstacle.BEST])
 
 
 def _runner_up(evidence: Evidence, z: int) -> int:
@@ -206,17 +213,16 @@ def _lowest(test: TopWrong, task: Task, evidence: Evidence) -> float:
     return 0.5 * (SMALLEST - price - volume) + min(losses, default=0.0)
 
 
-def excludes(test: TopWrong, task: Task, evidence: Evidence, z: int) -> bool:
-    """Whether an ellipsoid misses every parameter under which z is ε-best."""
-    defeat = clearest_defeat(task, evidence, z)
-    if defeat is None:
-        return False
-    square, norm, spread = defeat
+def region(test: TopWrong, task: Task, evidence: Evidence) -> Misses:
+    """The ellipsoids: one that misses a half-space is enough."""
     update_ellipsoids(test, case(task, evidence), evidence.matrix, 0)
     kappas = test.ellipsoids[Ellipsoid.KAPPA]
-    return bool(
-        np.any(square / (norm + kappas * spread) > test.ellipsoids[Ellipsoid.SQUARED_RADIUS])
-    )
+    radii = test.ellipsoids[Ellipsoid.SQUARED_RADIUS].copy()
+
+    def misses(square: float, norm: float, spread: float) -> bool:
+        return bool(np.any(square / (norm + kappas * spread) > radii))
+
+    return misses
 
 
 def within(test: TopWrong, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
@@ -236,7 +242,7 @@ KNOWN = StoppingTest(
     observe=observe,
     takes_sums=True,
     score=score,
-    excludes=excludes,
+    region=region,
     within=within,
     guarantee=PROVEN,
     what="one-sided e-process against the best-valued wrong answer; no price for the dimension",
