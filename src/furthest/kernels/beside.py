@@ -33,6 +33,9 @@ from furthest.kernels.linalg import Matrix, Vector, combine, fill, matvec
 # A sum of forms that is less than this share of its parts has lost more than three digits.
 CANCELLED = 1e-3
 
+# Nor may ν² be less than this share of ‖Dy‖²_{G⁻¹}: it is a difference, and its root is wanted.
+ALIGNED = 1.0 / 64.0
+
 # What is further than an ellipsoid reaches by this share is so whatever rounding does.
 SURELY = 1e-9
 
@@ -188,6 +191,13 @@ def _sum_up(state: TopWrong, other: int, s: float, kind: int) -> bool:
         parts = pair[k] + s * s * step[k]
         found[k] = parts + s * mixed[k]
         if k not in (Form.CROSS, Form.CROSS2) and found[k] < CANCELLED * parts:
+            whole = False
+    for j in range(state.ellipsoids.shape[1]):
+        kappa = state.ellipsoids[Ellipsoid.KAPPA, j]
+        q = found[Form.NORM] + kappa * found[Form.NORM2]
+        cross = found[Form.CROSS] + kappa * found[Form.CROSS2]
+        sway = found[Form.SWAY] + kappa * found[Form.SWAY2]
+        if sway - cross * cross / q < ALIGNED * sway:
             whole = False
     return whole
 
