@@ -127,7 +127,7 @@ def status(
         promise=guarantee(settings, answer_name if proof else None),
         standing=document.standing if document else None,
         verdicts=Verdicts(look, settings.problem.answer_names) if look else (),
-        warnings=document.warnings if document else warnings_of(conditions(base)),
+        warnings=document.warnings if document else warnings_of(conditions(base, trust=False)),
         certificate=proof,
         chained_from=ledger.chained_from,
         budget=ledger.budget,

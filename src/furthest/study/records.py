@@ -513,10 +513,18 @@ def verdict_words(verdict: str, standing: str | None) -> tuple[str, str]:
     return words, TONES[standing]
 
 
+def best_first(verdicts: Sequence[AnswerVerdict], most: int | None = None) -> list[AnswerVerdict]:
+    """By their estimates; where only so many are wanted nobody looks at the others."""
+    best = getattr(verdicts, "best", None)
+    if best is not None and most is not None:
+        return list(best(most))
+    return sorted(verdicts, key=lambda each: -each.estimate)[:most]
+
+
 def _verdict_table(verdicts: Sequence[AnswerVerdict], standing: str | None) -> str:
     """The best answers first."""
     rows: list[list[display.Cell]] = [
         [each.name, each.estimate, display.Toned(*verdict_words(each.verdict, standing))]
-        for each in sorted(verdicts, key=lambda each: -each.estimate)
+        for each in best_first(verdicts)
     ]
     return display.table(("answer", "estimate", "within ε of the best"), rows)

@@ -97,7 +97,8 @@ def _accepts(test: Any, task: Task, evidence: Evidence, nominee: Nominee, rule: 
 class Verdicts(Sequence[AnswerVerdict]):
     """What is known about each answer; found out when somebody asks.
 
-    As good as a tuple, which it becomes where it is copied, pickled or compared.
+    One alone takes O(Zd), all of them little more where most are clear. As good as a tuple, and one
+    where it is copied or pickled.
     """
 
     def __init__(self, look: Look, names: Sequence[str]) -> None:
@@ -134,6 +135,10 @@ class Verdicts(Sequence[AnswerVerdict]):
 
     def __repr__(self) -> str:
         return repr(self._all)
+
+    def best(self, most: int) -> list[AnswerVerdict]:
+        """Those with the largest estimates, so many at most."""
+        return [self[z] for z in np.argsort(-self._look.values, kind="stable")[:most].tolist()]
 
     @cached_property
     def _all(self) -> tuple[AnswerVerdict, ...]:
