@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from furthest import axes, codes, errors, instances, sampling, stopping
-from furthest.kernels.topwrong import Price
+from furthest.kernels.contrasts import Price
 from furthest.preparation import prepare
 from furthest.problem import Problem
 from furthest.sampling.rule import Rule

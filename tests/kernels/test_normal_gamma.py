@@ -9,21 +9,12 @@ from scipy.integrate import quad
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import gammaln, log_ndtr
 
-from furthest.kernels import normal_gamma, topwrong
+from furthest.kernels import contrasts, normal_gamma
 from furthest.kernels.answers import instantaneous_furthest
+from furthest.kernels.contrasts import Case, Ellipsoid, Price, Residual, TopWrong
 from furthest.kernels.evidence import Clock, Evidence, no_evidence, take_in
 from furthest.kernels.normal_gamma import Shapes
-from furthest.kernels.topwrong import (
-    Case,
-    Ellipsoid,
-    Price,
-    Residual,
-    Scales,
-    TopWrong,
-    met,
-    observe,
-    top_wrong,
-)
+from furthest.kernels.topwrong import Scales, met, observe, top_wrong
 from furthest.problem import Problem
 from furthest.stopping import mixture as mixtures
 from furthest.task import Task
@@ -178,7 +169,7 @@ def history(
 def case_of(task: Task, evidence: Evidence) -> Case:
     rounds = float(evidence.clock[Clock.ROUNDS])
     least_squares = (evidence.values, evidence.projected, evidence.inverse)
-    return Case(task.answers, task.c, task.e, rounds, *least_squares)
+    return Case(task.answers, task.answer_columns, task.c, task.e, rounds, *least_squares)
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
@@ -196,7 +187,7 @@ def test_ellipsoids_hold_everything_that_is_not_rejected(seed: int, d: int) -> N
     """Along random rays, the last λ whose e-value is below the limit is within R² and the bound."""
     task, evidence, test, _, _, _ = history(seed, d, 200)
     case = case_of(task, evidence)
-    topwrong.update_ellipsoids(test, case, evidence.matrix, 0)
+    contrasts.update_ellipsoids(test, case, evidence.matrix, 0)
     rss, V = test.residual[Residual.SUM], evidence.matrix
     rng = np.random.default_rng(seed)
     for j, kappa in enumerate(test.ellipsoids[Ellipsoid.KAPPA]):

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from furthest.kernels.answers import instantaneous_furthest
+from furthest.kernels.contrasts import Price, TopWrong
 from furthest.kernels.evidence import Clock, Evidence, no_evidence, take_in
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Vector
-from furthest.kernels.topwrong import Price, TopWrong, met, observe, top_wrong
+from furthest.kernels.topwrong import met, observe, top_wrong
 from furthest.problem import Notion, Problem
 from furthest.task import Task
 

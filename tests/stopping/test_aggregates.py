@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 import furthest as ft
 from furthest.engine import Run, told
+from furthest.kernels.contrasts import TopWrong
 from furthest.kernels.evidence import Squares
-from furthest.kernels.topwrong import TopWrong
 from furthest.preparation import prepare
 from furthest.problem import Problem
 from furthest.stopping.nomination import Progress

@@ -10,8 +10,9 @@ from numpy.random import Generator
 import furthest as ft
 from furthest.codes import Noise
 from furthest.errors import InputError, StrategyError
-from furthest.kernels import topwrong
+from furthest.kernels import contrasts
 from furthest.kernels.answers import instantaneous_furthest
+from furthest.kernels.contrasts import Obstacle, Price, TopWrong
 from furthest.kernels.evidence import no_evidence, take_in
 from furthest.kernels.linalg import sort_together
 from furthest.kernels.ranked import (
@@ -23,7 +24,7 @@ from furthest.kernels.ranked import (
     link,
     weak_set,
 )
-from furthest.kernels.topwrong import Obstacle, Price, Scales, TopWrong, met, observe, top_wrong
+from furthest.kernels.topwrong import Scales, met, observe, top_wrong
 from furthest.problem import Notion, Problem
 from furthest.stopping.ranked import BLIND, MASSES, WEIGHTING, check, prior, start, start_student
 from furthest.task import Task
@@ -161,7 +162,7 @@ def test_no_number_is_too_small_or_too_large_for_the_prior(eps: float, size: flo
         if t >= 3:
             assert not any(met(state, task, evidence, z, 0) for z in range(3))
     y = state.vectors[0] + size
-    found = topwrong.log_one_sided(3.0, 2.0, float(y @ y), state.directions)
+    found = contrasts.log_one_sided(3.0, 2.0, float(y @ y), state.directions)
     assert not math.isnan(found)
 
 
@@ -205,18 +206,18 @@ def component_means(sampling: int, noise_scale: float = 1.0) -> list[tuple[float
     task, truth = problem.task, problem.whiten(mu)
     Z, found = task.answers, []
     lean = WEIGHTING.lean
-    contrasts = [Z[-1] - Z[0], Z[1] - Z[0], (Z[1] - Z[0]) + lean * (Z[1] - Z[-1])]
+    directions = [Z[-1] - Z[0], Z[1] - Z[0], (Z[1] - Z[0]) + lean * (Z[1] - Z[-1])]
     for run in range(runs):
         state = top_wrong(task, [DELTA], RankMasses(), LIGHT, None, WEIGHTING, RANKED)
         evidence, noise = no_evidence(task), np.random.default_rng([run, sampling])
         shrunk = task.arms @ truth / noise_scale
         simulate(task, evidence, state, shrunk, sampling, False, noise, rounds, rounds + 1)
-        B = state.drift + state.weighting[topwrong.Weight.TOTAL] * np.eye(d)
+        B = state.drift + state.weighting[contrasts.Weight.TOTAL] * np.eye(d)
         row = []
-        for y in contrasts:
+        for y in directions:
             t = noise_scale * (y @ state.total) - (B @ y) @ truth
             variance = y @ state.spread @ y
-            row.append(topwrong.log_one_sided(t, variance, y @ y, state.directions))
+            row.append(contrasts.log_one_sided(t, variance, y @ y, state.directions))
         found.append(np.exp(row))
     errors = np.std(found, axis=0, ddof=1) / math.sqrt(runs)
     return list(zip(np.mean(found, axis=0), errors, strict=True))

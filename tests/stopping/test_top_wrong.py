@@ -13,21 +13,12 @@ import pytest
 from numpy.random import Generator
 
 from furthest.errors import StrategyError
-from furthest.kernels import topwrong
+from furthest.kernels import contrasts
 from furthest.kernels.answers import instantaneous_furthest
+from furthest.kernels.contrasts import Case, Ellipsoid, Price, TopWrong
 from furthest.kernels.evidence import Clock, Evidence, no_evidence, take_in
 from furthest.kernels.normal_gamma import Shapes
-from furthest.kernels.topwrong import (
-    Case,
-    Ellipsoid,
-    Masses,
-    Price,
-    Scales,
-    TopWrong,
-    met,
-    observe,
-    top_wrong,
-)
+from furthest.kernels.topwrong import Masses, Scales, met, observe, top_wrong
 from furthest.problem import Notion, Problem
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.top_wrong import check, score
@@ -81,7 +72,7 @@ def case_of(task: Task, evidence: Evidence) -> Case:
     """The part of task and evidence that the test looks at."""
     rounds = float(evidence.clock[Clock.ROUNDS])
     least_squares = (evidence.values, evidence.projected, evidence.inverse)
-    return Case(task.answers, task.c, task.e, rounds, *least_squares)
+    return Case(task.answers, task.answer_columns, task.c, task.e, rounds, *least_squares)
 
 
 def replay(task: Task, oracle: TopWrongOracle) -> tuple[Case, TopWrong]:
@@ -91,8 +82,8 @@ def replay(task: Task, oracle: TopWrongOracle) -> tuple[Case, TopWrong]:
         take_in(task, evidence, arm, reward)
         observe(state, task, evidence, arm, reward)
     case = case_of(task, evidence)
-    topwrong.update_offset(state, evidence.estimate)
-    topwrong.update_ellipsoids(state, case, evidence.matrix, 0)
+    contrasts.update_offset(state, evidence.estimate)
+    contrasts.update_ellipsoids(state, case, evidence.matrix, 0)
     return case, state
 
 
@@ -119,10 +110,10 @@ def test_evidence_of_every_contrast_is_that_of_the_theorem(
 
     Z, c = oracle.answers, oracle.c
     for z, x in pairs(oracle):
-        compare(topwrong.strength(state, case, z, x, z), Z[z] - c * Z[x])
+        compare(contrasts.strength(state, case, z, x, z), Z[z] - c * Z[x])
         other = next((i for i in range(len(Z)) if i not in (z, x)), None)
         if other is not None:
-            found = topwrong.strength(state, case, z, x, other)
+            found = contrasts.strength(state, case, z, x, other)
             compare(found, 2 * Z[z] - c * Z[x] - Z[other])
 
 
@@ -131,7 +122,7 @@ def test_the_cases_have_evidence_of_every_kind() -> None:
     for parameters in CASES:
         task, oracle = random_case(*parameters)
         case, state = replay(task, oracle)
-        found += [topwrong.strength(state, case, z, x, z) for z, x in pairs(oracle)]
+        found += [contrasts.strength(state, case, z, x, z) for z, x in pairs(oracle)]
     kinds = np.array(found)
     required = -math.log(DELTA)
     assert (kinds == math.inf).sum() > 20
@@ -166,7 +157,7 @@ def test_out_of_the_ellipsoid_is_what_a_quadratic_programme_says(
     count = len(oracle.answers)
     for z, x in pairs(oracle):
         for other in set(range(count)) - {z, x}:
-            beyond = topwrong.beyond_ellipsoid(state, case, z, x, other)
+            beyond = contrasts.beyond_ellipsoid(state, case, z, x, other)
             excess = [
                 oracle.distance(z, x, other, j) - oracle.squared_radius(j, DELTA) for j in (0, 1)
             ]
@@ -229,7 +220,7 @@ def test_two_constraints_against_a_fine_parametrisation() -> None:
         y = rng.normal(size=(2, 2))
         gaps = rng.normal(0.3, 1, size=2)
         gram = y @ y.T
-        found = topwrong.squared_distance(gaps[0], gaps[1], gram[0, 0], gram[0, 1], gram[1, 1])
+        found = contrasts.squared_distance(gaps[0], gaps[1], gram[0, 0], gram[0, 1], gram[1, 1])
         # The least radius at which a direction meets both constraints
         reach = y @ circle
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -265,7 +256,7 @@ def test_an_answer_that_is_a_multiple_of_another_needs_no_evidence_against_it() 
         reward = (1.0, 0.75, 0.0)[t % 3] + (0.5, -0.5)[(t // 3) % 2]
         take_in(task, evidence, t % 3, reward)
         observe(state, task, evidence, t % 3, reward)
-    assert topwrong.strength(state, case_of(task, evidence), 1, 0, 1) == math.inf
+    assert contrasts.strength(state, case_of(task, evidence), 1, 0, 1) == math.inf
     assert met(state, task, evidence, 1, 0)
 
 
@@ -345,7 +336,7 @@ def component_means(
     truth = problem.whiten(mu)
     means = task.arms @ truth
     Z = task.answers
-    contrasts = [Z[-1] - Z[0], Z[1] - Z[0], 2 * Z[1] - Z[0] - Z[-1]]
+    directions = [Z[-1] - Z[0], Z[1] - Z[0], 2 * Z[1] - Z[0] - Z[-1]]
     # Noise of another standard deviation is had by shrinking everything else
     found = []
     for run in range(runs):
@@ -356,10 +347,10 @@ def component_means(
         B = state.drift + rounds * np.eye(d)
         total = state.total * noise_scale
         row = []
-        for y in contrasts:
+        for y in directions:
             t = y @ total - (B @ y) @ truth
             variance = y @ state.spread @ y
-            row.append(topwrong.log_one_sided(t, variance, y @ y, state.directions))
+            row.append(contrasts.log_one_sided(t, variance, y @ y, state.directions))
         error = evidence.matrix @ (evidence.estimate * noise_scale - truth)
         for kappa in state.ellipsoids[Ellipsoid.KAPPA]:
             both = evidence.matrix + kappa * np.eye(d)

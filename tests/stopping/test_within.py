@@ -9,10 +9,11 @@ from numpy.random import Generator
 
 import furthest as ft
 from furthest.codes import Noise
+from furthest.kernels.contrasts import Price, TopWrong
 from furthest.kernels.evidence import Clock, Evidence, no_evidence, take_in
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Vector
-from furthest.kernels.topwrong import Price, TopWrong, met_within, observe
+from furthest.kernels.topwrong import met_within, observe
 from furthest.problem import Notion, Problem
 from furthest.stopping import ranked
 from furthest.stopping.contrasts import glr_statistic

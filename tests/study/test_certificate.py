@@ -2,6 +2,8 @@
 
 import json
 import math
+import pickle
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -14,7 +16,8 @@ from furthest.study.certificate import guarantee, verify
 from furthest.study.chain import digest
 from furthest.study.events import Settings, single
 from furthest.study.fold import Fold
-from furthest.study.verdict import score, verdicts
+from furthest.study.records import best_first
+from furthest.study.verdict import Look, score
 from furthest.verbs import judge
 from study.problems import ENDLESS, HARD, TWO, TWO_MU, Lab, rechained, run
 
@@ -187,7 +190,7 @@ def test_statistic_and_threshold_agree_with_the_test(name):
         found = score(fold, fold.answer)
         assert (found.statistic >= found.threshold) == fold.stopped, (i, found)
         if fold.stopped:
-            assert verdicts(fold)[fold.answer] == "accepted"
+            assert Look(fold).verdicts(fold.answer, 1) == ["accepted"]
             break
     assert fold.stopped
 
@@ -207,7 +210,7 @@ def test_verdicts_are_true(name, sigma):
         fold = Fold(question(problem, STRATEGIES[name], 0.1))
         arms, values = results(problem, 3 * instance.truth, 40, seed)
         fold.take(single(arms, values))
-        found = verdicts(fold)
+        found = Look(fold).verdicts(0, len(fold.values))
         seen.update(found)
         wrong += any(
             (verdict == "accepted" and not near) or (verdict == "ruled out" and near)
@@ -227,6 +230,27 @@ def test_nothing_is_proven_or_ruled_out_without_evidence(sqlite_url):
     assert [each.estimate for each in status.verdicts] == pytest.approx([0.0, 0.1, 0.2])
     assert [each.within_eps for each in status.verdicts] == [False, False, True]
     assert status.certificate is None
+
+
+def test_verdicts_are_found_out_when_asked_for_and_stay(sqlite_url):
+    """As of the status that they belong to, whatever is told later; one by one or all at once."""
+    instance = ft.random(d=3, arms=6, seed=4, eps=0.4)
+    study = ft.Study.create("a", ft.Problem(instance.problem.arms, eps=0.4), 0.1, sqlite_url)
+    lab = Lab(study.problem, 3 * instance.truth, seed=0)
+    run(study, lab, most=12)
+    status, again = study.status(), study.status()
+    run(study, lab, most=18)
+    all_at_once = tuple(again.verdicts)
+    assert [status.verdicts[z] for z in range(6)] == list(all_at_once)
+    assert status.verdicts[-2:] == all_at_once[-2:]
+    assert status.verdicts[-1] == all_at_once[-1]
+    assert status.verdicts == all_at_once == pickle.loads(pickle.dumps(again)).verdicts
+    assert hash(status.verdicts) == hash(all_at_once)
+    assert status.verdicts != study.status().verdicts
+    assert status.to_dict()["verdicts"] == [asdict(each) for each in all_at_once]
+    assert best_first(status.verdicts, 2) == best_first(all_at_once)[:2]
+    with pytest.raises(IndexError):
+        status.verdicts[6]
 
 
 def test_sigma_is_the_unit_of_everything(tmp_path):

@@ -626,15 +626,14 @@ def _done(future: "Foresight") -> float:
 def _answers(status: "Status") -> "Table":
     from rich.table import Table
 
-    from furthest.study.records import verdict_words
+    from furthest.study.records import best_first, verdict_words
 
     table = Table("answer", "estimate", "within ε of the best")
-    rows = sorted(status.verdicts, key=lambda row: -row.estimate)
-    for row in rows[:20]:
+    for row in best_first(status.verdicts, 20):
         words, tone = verdict_words(row.verdict, status.standing)
         table.add_row(o.plain(row.name), f"{row.estimate:.4g}", words, style=TONES[tone])
-    if len(rows) > 20:
-        table.add_row(f"and {len(rows) - 20} more", "", "")
+    if len(status.verdicts) > 20:
+        table.add_row(f"and {len(status.verdicts) - 20} more", "", "")
     return table
 
 

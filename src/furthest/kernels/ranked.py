@@ -11,20 +11,37 @@ from typing import NamedTuple
 
 import numpy as np
 
-from furthest.kernels.jit import Apart, kernel
-from furthest.kernels.linalg import Counts, Matrix, Vector, sort_together
-from furthest.kernels.topwrong import (
-    TOP_WRONG,
-    Budget,
+from furthest.kernels.beside import (
+    bring,
+    hold_pair,
+    is_beyond,
+    list_near,
+    look_at,
+    strength_alone,
+    strength_beside,
+)
+from furthest.kernels.contrasts import (
     Case,
     Obstacle,
     Price,
+    Residual,
+    Roll,
     TopWrong,
     beyond_ellipsoid,
     recall_ellipsoids,
     strength,
-    update_ellipsoids,
     update_offset,
+    update_radii,
+    update_volumes,
+)
+from furthest.kernels.jit import Apart, kernel
+from furthest.kernels.linalg import Counts, Matrix, Vector, sort_together
+from furthest.kernels.topwrong import (
+    COMPLETELY,
+    QUICKLY,
+    TOP_WRONG,
+    Budget,
+    expect_obstacle,
     weak_pair,
 )
 
@@ -74,26 +91,42 @@ class RankMasses(NamedTuple):
 
 @kernel
 def _accepts(
-    state: TopWrong, case: Case, estimate: Vector, matrix: Matrix, z: int, level: int
+    state: TopWrong,
+    case: Case,
+    estimate: Vector,
+    matrix: Matrix,
+    z: int,
+    level: int,
+    against: int,
 ) -> bool:
     """First what failed last, with the ellipsoids from then, then everything.
 
     Its set is one of many: with its answers in place of the weakest ones the sum is no smaller.
     """
-    update_offset(state, estimate)
-    if state.obstacles[z, Obstacle.BEST] >= 0:
-        recall_ellipsoids(state, case, level)
-        if _still_fails(state, case, z, level):
-            return False
-    update_ellipsoids(state, case, matrix, level)
-    answers = case.answers.shape[0]
-    failed = weak_pair(state, case, z, level, 0, answers)
+    if against <= COMPLETELY:
+        update_offset(state, estimate)
+        if against == QUICKLY:
+            expect_obstacle(state, case, z, 0)
+            recall_ellipsoids(state, case, level)
+            if _still_fails(state, case, z, level):
+                return False
+        update_volumes(state, case, matrix)
+        look_at(state, case, z)
+    update_radii(state, case.rounds, level, state.residual[Residual.LARGEST])
+    first = max(against, 0)
+    last = first + 1 if against >= 0 else case.answers.shape[0]
+    failed = weak_pair(state, case, z, level, first, last)
     if failed >= 0:
         state.obstacles[z, Obstacle.BEST], state.obstacles[z, Obstacle.OTHER] = failed, 0
         return False
-    for x in range(answers):
+    count = -1
+    for x in range(first, last):
         enough = state.strengths[x] >= state.required[Price.FALLBACK, level]
-        if x != z and not enough and not _outranks(state, case, z, x, level):
+        if x == z or enough:
+            continue
+        if count < 0:
+            count = list_near(state, case, z)
+        if not _outranks(state, case, z, x, level, count):
             return False
     return True
 
@@ -127,23 +160,34 @@ def _still_fails(state: TopWrong, case: Case, z: int, level: int) -> bool:
 
 
 @kernel
-def _outranks(state: TopWrong, case: Case, z: int, x: int, level: int) -> bool:
+def _outranks(state: TopWrong, case: Case, z: int, x: int, level: int, nearby: int) -> bool:
     """Whether no answers that may outrank z, with x as the best one, leave room for a wrong z.
 
     For every one of them as the top wrong answer, and every number k of them, the evidence against
     the top one, against z, and against z beside the k together: three kinds of terms of one
-    supermartingale. Beside the top one itself at least the k − 1 weakest count.
+    supermartingale. Beside the top one itself at least the k − 1 weakest count. More than those
+    `nearby` they cannot be: where evidence against z is enough for so many, nobody is looked at.
     """
     required, ranks = state.required, state.ranks
-    alone, beside = state.shares[0], state.shares[1]
-    rivals, following = state.rivals[0], state.rivals[1]
     own = math.exp(state.strengths[x] - required[Price.LEVEL, level])
-    count = 0
-    for other in range(case.answers.shape[0]):
-        if other in (z, x) or beyond_ellipsoid(state, case, z, x, other):
+    most = min(nearby, ranks.shape[1])
+    if most == 0 or ranks[Rank.FALLBACK, most - 1] * own >= 1.0:
+        return True
+    hold_pair(state, case, z, x)
+    if _all_are_right(state, case, z, x, level, nearby, 1.0 - ranks[Rank.FALLBACK, most - 1] * own):
+        return True
+    alone, beside = state.shares[0], state.shares[1]
+    rivals, following = state.rolls[Roll.RIVALS], state.rolls[Roll.FOLLOWING]
+    near, count = state.rolls[Roll.NEAR], 0
+    for place in range(nearby):
+        other = near[place]
+        if other == x:
             continue
-        against = strength(state, case, other, x, other, 0.0, 0.0)
-        both = strength(state, case, z, x, other, case.tilt, case.slack)
+        bring(state, case, z, other)
+        if is_beyond(state, case, z, x, other):
+            continue
+        against = strength_alone(state, case, x, other)
+        both = strength_beside(state, case, z, x, other)
         if max(against, both) == math.inf:
             continue
         rivals[count] = other
@@ -156,6 +200,27 @@ def _outranks(state: TopWrong, case: Case, z: int, x: int, level: int) -> bool:
     if size > 0:
         _remember(state.obstacles[z], rivals, x, size, top)
     return size == 0
+
+
+@kernel
+def _all_are_right(
+    state: TopWrong, case: Case, z: int, x: int, level: int, nearby: int, enough: float
+) -> bool:
+    """Whether each of those nearby has enough evidence that it is right, with x as the best.
+
+    Then nobody can be the top wrong one, and what else there is need not be looked at.
+    """
+    least = state.required[Price.FIRST, level] + math.log(enough)
+    for place in range(nearby):
+        other = state.rolls[Roll.NEAR, place]
+        if other == x:
+            continue
+        bring(state, case, z, other)
+        if strength_alone(state, case, x, other) < least and not is_beyond(
+            state, case, z, x, other
+        ):
+            return False
+    return True
 
 
 @kernel

@@ -3,96 +3,56 @@
 Under the true μ one pair decides whether a wrong answer can be given: the best answer x and the
 best-valued *wrong* answer. One one-sided, one-dimensional e-process in the direction y = z − c·x is
 therefore enough, where `mixture` pays for all d directions; an ellipsoid guards the others, and
-only in second order. Statement, proof and what did not pay: docs/theory/top-wrong.md.
-
-Every measurement X of arm a gets a vector g that is known before X. With B = Σ a gᵀ, J = Σ g gᵀ and
-τ = Σ X g, each contrast y has T_y(λ) = Σ ⟨g, y⟩(X − ⟨λ, a⟩) = ⟨y, τ⟩ − ⟨By, λ⟩ and the variance
-I_y = yᵀJy. B is kept as the drift D = B − b·I with b = n₀ + Σβ, so that nothing cancels.
+only in second order. Statement, proof and what did not pay: docs/theory/top-wrong.md. Statistics
+and evidence: kernels/contrasts.py.
 
 `ranked` has the same state, and a decision of its own (kernels/ranked.py).
 """
 
 import math
 from collections.abc import Sequence
-from enum import IntEnum
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from furthest.kernels.alternatives import SAME
+from furthest.kernels.beside import (
+    bring,
+    hold_pair,
+    is_beyond,
+    list_near,
+    look_at,
+    strength_alone,
+    strength_beside,
+    strength_of_pair,
+)
+from furthest.kernels.contrasts import (
+    Case,
+    Form,
+    Obstacle,
+    Price,
+    Register,
+    Residual,
+    Roll,
+    Scratch,
+    TopWrong,
+    Weight,
+    beyond_ellipsoid,
+    recall_ellipsoids,
+    strength,
+    update_offset,
+    update_radii,
+    update_volumes,
+)
 from furthest.kernels.evidence import Clock, Evidence, Squares
 from furthest.kernels.jit import Apart, kernel
-from furthest.kernels.linalg import Counts, Matrix, Vector, combine, dot, matvec
-from furthest.kernels.normal_gamma import (
-    Direction,
-    Shapes,
-    ellipsoid_share,
-    largest_diagonal,
-    largest_eigenvalue,
-    log_one_sided_student,
-    prior_precision,
-)
-from furthest.kernels.scales import volumes
-from furthest.kernels.states import by_reference
+from furthest.kernels.linalg import Matrix, Vector, combine, matvec
+from furthest.kernels.normal_gamma import Shapes
 from furthest.task import Task
 
-
-class Register(IntEnum):
-    """Positions in TopWrong.registers."""
-
-    STARTED = 0  # 1 once the initial design is folded in
-    TESTER = 1  # address of the compiled test
-
-
-class Weight(IntEnum):
-    """Positions in TopWrong.weighting."""
-
-    GROWTH = 0  # α
-    CORRECTION = 1  # η
-    LEAN = 2  # what z − z' counts beside z − c·x
-    INITIAL = 3  # n₀
-    TOTAL = 4  # b
-
-
-class Obstacle(IntEnum):
-    """Columns of TopWrong.obstacles."""
-
-    BEST = 0  # x; −1 before anything has failed
-    OTHER = 1  # z'; z itself where the pair failed
-
-
-class Residual(IntEnum):
-    """Positions in TopWrong.residual."""
-
-    SUM = 0  # residual sum of squares at the estimate
-    BOUND = 1  # scratch, for unknown σ: the largest RSS(λ) within all ellipsoids
-
-
-class Price(IntEnum):
-    """Rows of TopWrong.required: what each confidence level asks for."""
-
-    RADIUS = 0  # 2 ln(2/(π₀δ)): squared radius of the ellipsoids without their volume
-    FIRST = 1  # ln 1/(π₁δ)
-    SUMMED = 2  # ln n/(π₂δ); none in `ranked`
-    FALLBACK = 3  # ln n/(π₃δ); in `ranked` what makes everybody harmless
-    LEVEL = 4  # ln 1/δ
-
-
-class Ellipsoid(IntEnum):
-    """Rows of TopWrong.ellipsoids."""
-
-    KAPPA = 0  # prior precision κ_j
-    VOLUME = 1  # ln|V + κ_j|/|κ_j| when last computed; it only grows
-    SQUARED_RADIUS = 2  # scratch: R_j² at the level in question
-
-
-class Scratch(IntEnum):
-    """Rows of TopWrong.vectors."""
-
-    OFFSET = 0  # τ − Bᵀm
-    CONTRAST = 1  # y
-    DUAL = 2  # V⁻¹y
-    BENT = 3  # Dy
+# Against whom a test is asked, if not against one answer alone: as in every round, first against
+# those who stood in the way last and then against all; or against all at once; or against all with
+# what was computed for another level.
+QUICKLY, COMPLETELY, AGAIN = -3, -2, -1
 
 
 class Budget(NamedTuple):
@@ -158,48 +118,6 @@ class Scales(NamedTuple):
     per_size: tuple[float, ...] = ()  # all 0
 
 
-@by_reference
-class TopWrong(NamedTuple):
-    """The e-processes of all contrasts at once, and what the test at each level requires.
-
-    Few arrays with named rows: every array of a NamedTuple costs compilation time at every call.
-    """
-
-    registers: Counts  # (2,) see Register
-    weighting: Vector  # (5,) see Weight
-    drift: Matrix  # (d, d) D = B − b·I
-    spread: Matrix  # (d, d) J
-    total: Vector  # (d,) τ
-    residual: Vector  # (2,) see Residual
-    obstacles: Counts  # (Z, 2 + …) for every candidate z what failed last, see Obstacle
-    ranks: Matrix  # (2, n) masses by rank; none in `top-wrong`
-    required: Matrix  # (5, levels) see Price
-    directions: Matrix  # (3, directions) see Direction
-    ellipsoids: Matrix  # (3, ellipsoids) see Ellipsoid
-    shapes: Matrix  # (2, shapes) priors of the normal–gamma e-values; none where σ is known
-    vectors: Matrix  # (4, d) see Scratch
-    strengths: Vector  # (Z,) scratch: log evidence for z against every x
-    rivals: Counts  # (2, Z) scratch: who may outrank z, and links between them
-    shares: Matrix  # (2, Z) scratch: their evidence, alone and beside z
-    factor: Matrix  # (d, d) scratch
-    work: Matrix  # (d, d) scratch
-
-
-class Case(NamedTuple):
-    """What the contrasts are made of: the answers, and least squares after t measurements."""
-
-    answers: Matrix  # (Z, d)
-    c: float
-    e: float
-    rounds: float  # t
-    values: Vector  # (Z,)
-    projected: Matrix  # (d, Z)
-    inverse: Matrix  # (d, d)
-    # Of the answer in question alone less is asked: c − tilt instead of c, e + slack instead of e.
-    tilt: float = 0.0
-    slack: float = 0.0
-
-
 def top_wrong(
     task: Task,
     deltas: Sequence[float],
@@ -232,15 +150,19 @@ def top_wrong(
         shapes=np.array([priors.shapes, np.log(priors.weights)], float),
         vectors=np.zeros((len(Scratch), d)),
         strengths=np.zeros(answers),
-        rivals=np.zeros((2, answers), np.int64),
+        reaches=np.zeros((4, answers)),
+        rolls=np.zeros((len(Roll), answers), np.int64),
         shares=np.zeros((2, answers)),
+        steps=np.zeros((answers, len(Form))),
+        forms=np.zeros((5, len(Form))),
+        slopes=np.zeros((2 * (len(Form) - 1), d)),
         factor=np.zeros((d, d)),
         work=np.zeros((d, d)),
     )
     square = state.factor
-    example = Case(square, 1.0, 0.0, 1.0, state.total, square, square, 0.0, 0.0)
+    example = Case(square, square, 1.0, 0.0, 1.0, state.total, square, square, 0.0, 0.0)
     tester = decision or TOP_WRONG
-    state.registers[Register.TESTER] = tester.address(state, example, state.total, square, 0, 0)
+    state.registers[Register.TESTER] = tester.address(state, example, state.total, square, 0, 0, 0)
     return state
 
 
@@ -322,7 +244,18 @@ def _fold(
 def met(state: TopWrong, task: Task, evidence: Evidence, z: int, level: int) -> bool:
     """Whether the test accepts answer z at this confidence level."""
     asked = case(task, evidence, 0.0, 0.0)
-    arguments = (state, asked, evidence.estimate, evidence.matrix, z, level)
+    arguments = (state, asked, evidence.estimate, evidence.matrix, z, level, QUICKLY)
+    return _accepts_at(state.registers[Register.TESTER], arguments)
+
+
+@kernel
+def met_against(state: TopWrong, task: Task, evidence: Evidence, z: int, against: int) -> bool:
+    """Whether it would at the first level: `COMPLETELY`, `AGAIN`, or against one answer alone.
+
+    The latter two after the first: nothing is computed again that does not depend on the level.
+    """
+    asked = case(task, evidence, 0.0, 0.0)
+    arguments = (state, asked, evidence.estimate, evidence.matrix, z, 0, against)
     return _accepts_at(state.registers[Register.TESTER], arguments)
 
 
@@ -335,7 +268,7 @@ def met_within(
     For all tilt, slack ≥ 0 at once that is as true as the test: docs/theory/budget.md.
     """
     asked = case(task, evidence, tilt, slack)
-    arguments = (state, asked, evidence.estimate, evidence.matrix, z, 0)
+    arguments = (state, asked, evidence.estimate, evidence.matrix, z, 0, QUICKLY)
     return _accepts_at(state.registers[Register.TESTER], arguments)
 
 
@@ -344,6 +277,7 @@ def case(task: Task, evidence: Evidence, tilt: float = 0.0, slack: float = 0.0) 
     """The part of task and evidence that the test looks at."""
     return Case(
         task.answers,
+        task.answer_columns,
         task.c,
         task.e,
         float(evidence.clock[Clock.ROUNDS]),
@@ -357,25 +291,44 @@ def case(task: Task, evidence: Evidence, tilt: float = 0.0, slack: float = 0.0) 
 
 @kernel
 def _accepts(
-    state: TopWrong, case: Case, estimate: Vector, matrix: Matrix, z: int, level: int
+    state: TopWrong,
+    case: Case,
+    estimate: Vector,
+    matrix: Matrix,
+    z: int,
+    level: int,
+    against: int,
 ) -> bool:
     """The pair that failed last alone, then all pairs.
 
     The first try takes the ellipsoids from when they were last computed. They only grow, and a
     greater ellipsoid proves less: what fails now would fail in the complete test too.
     """
-    update_offset(state, estimate)
-    x, other, answers = state.obstacles[z, 0], state.obstacles[z, 1], case.answers.shape[0]
-    first_x, last_x, first_other, last_other = x, x + 1, other, other + 1
-    for complete in range(2):
-        if complete:
-            update_ellipsoids(state, case, matrix, level)
-            first_x, last_x, first_other, last_other = 0, answers, 0, answers
-        elif x >= 0:
+    if against <= COMPLETELY:
+        update_offset(state, estimate)
+        if against == QUICKLY:
+            expect_obstacle(state, case, z, z)
             recall_ellipsoids(state, case, level)
-        else:
+            if _still_fails(state, case, z, level):
+                return False
+        update_volumes(state, case, matrix)
+        look_at(state, case, z)
+    update_radii(state, case.rounds, level, state.residual[Residual.LARGEST])
+    first = max(against, 0)
+    last = first + 1 if against >= 0 else case.answers.shape[0]
+    failed = weak_pair(state, case, z, level, first, last)
+    if failed >= 0:
+        state.obstacles[z, Obstacle.BEST], state.obstacles[z, Obstacle.OTHER] = failed, z
+        return False
+    count = -1
+    for x in range(first, last):
+        if x == z or state.strengths[x] >= state.required[Price.FALLBACK, level]:
             continue
-        if not _pass(state, case, z, level, first_x, last_x, first_other, last_other):
+        if count < 0:
+            count = list_near(state, case, z)
+        other = _harmful(state, case, z, x, level, count)
+        if other >= 0:
+            state.obstacles[z, Obstacle.BEST], state.obstacles[z, Obstacle.OTHER] = x, other
             return False
     return True
 
@@ -385,34 +338,14 @@ _accepts_at = TOP_WRONG.caller()
 
 
 @kernel
-def _pass(
-    state: TopWrong,
-    case: Case,
-    z: int,
-    level: int,
-    first_x: int,
-    last_x: int,
-    first_other: int,
-    last_other: int,
-) -> bool:
-    """The test for all x in a range that may be the best, z' in a range that may be the top wrong.
-
-    Remembers the pair that fails.
-    """
-    required, strengths, obstacle = state.required, state.strengths, state.obstacles[z]
-    failed = weak_pair(state, case, z, level, first_x, last_x)
-    if failed >= 0:
-        obstacle[Obstacle.BEST], obstacle[Obstacle.OTHER] = failed, z
-        return False
-    for x in range(first_x, last_x):
-        if x == z or strengths[x] >= required[Price.FALLBACK, level]:
-            continue
-        for other in range(first_other, last_other):
-            if other in (z, x) or harmless(state, case, z, x, other, level):
-                continue
-            obstacle[Obstacle.BEST], obstacle[Obstacle.OTHER] = x, other
-            return False
-    return True
+def expect_obstacle(state: TopWrong, case: Case, z: int, alone: int) -> None:
+    """Before anything has failed: against the best other answer the evidence is often weakest."""
+    if state.obstacles[z, Obstacle.BEST] < 0:
+        best = 1 if z == 0 else 0
+        for x in range(case.values.shape[0]):
+            if x != z and case.values[x] > case.values[best]:
+                best = x
+        state.obstacles[z, Obstacle.BEST], state.obstacles[z, Obstacle.OTHER] = best, alone
 
 
 @kernel
@@ -422,251 +355,58 @@ def weak_pair(state: TopWrong, case: Case, z: int, level: int, first_x: int, las
     for x in range(first_x, last_x):
         if x == z:
             continue
-        strengths[x] = strength(state, case, z, x, z, case.tilt, case.slack)
+        strengths[x] = strength_of_pair(state, case, z, x)
         if not strengths[x] >= state.required[Price.FIRST, level]:  # nor is what is no number
             return x
     return -1
 
 
 @kernel
-def harmless(state: TopWrong, case: Case, z: int, x: int, other: int, level: int) -> bool:
-    """Whether z' as the top wrong answer, x as the best one, leaves no room for a wrong z.
-
-    Either no parameter within an ellipsoid has z' wrong and at least as good as z. Or the evidence
-    is enough that z' is right, that z is right or better than z', and that z is right, together:
-    these are three terms of one supermartingale.
-    """
-    if beyond_ellipsoid(state, case, z, x, other):
+def _still_fails(state: TopWrong, case: Case, z: int, level: int) -> bool:
+    """Whether the pair that failed last fails again."""
+    x, other = state.obstacles[z, Obstacle.BEST], state.obstacles[z, Obstacle.OTHER]
+    own = strength(state, case, z, x, z, case.tilt, case.slack)
+    if not own >= state.required[Price.FIRST, level]:
         return True
-    required = state.required
-    total = math.exp(state.strengths[x] - required[Price.FALLBACK, level])
-    alone = strength(state, case, other, x, other, 0.0, 0.0)
-    total += math.exp(alone - required[Price.FIRST, level])
-    if total < 1.0:
-        both = strength(state, case, z, x, other, case.tilt, case.slack)
-        total += math.exp(both - required[Price.SUMMED, level])
-    return total >= 1.0
-
-
-@kernel
-def strength(
-    state: TopWrong,
-    case: Case,
-    z: int,
-    x: int,
-    other: int,
-    tilt: float = 0.0,
-    slack: float = 0.0,
-) -> float:
-    """F(y), log evidence of the contrast y = (z − c·x) + lean·(z − z'), lean = 1 in `top-wrong`.
-
-    With z' = z that is the evidence against "x is the best and z is wrong". With another z', the
-    evidence against "x is the best, z' the top wrong answer, and z wrong": both terms are then ≤ 0.
-    With tilt and slack z is wrong only if ⟨λ, z − (c − tilt)·x⟩ + e + slack < 0.
-    """
-    y, dual = state.vectors[Scratch.CONTRAST], state.vectors[Scratch.DUAL]
-    answers, values, projected, c = case.answers, case.values, case.projected, case.c
-    lean, least = state.weighting[Weight.LEAN], c - tilt
-    size, own = 0.0, 0.0
-    for i in range(y.shape[0]):
-        ahead, image = answers[z, i] - answers[other, i], projected[i, z] - projected[i, other]
-        y[i] = (answers[z, i] - c * answers[x, i]) + lean * ahead
-        dual[i] = (projected[i, z] - least * projected[i, x]) + lean * image
-        size += y[i] * y[i]
-        own += answers[z, i] * answers[z, i]
-    if not size > SAME * own:
-        # z = c·x is ε-best whatever μ is; a sum that vanishes says nothing, unless e > 0
-        return math.inf if other == z or case.e + slack > 0.0 else -math.inf
-    gap = (values[z] - least * values[x] + case.e) + lean * (values[z] - values[other]) + slack
-    return _log_e_value(state, case.inverse, case.rounds, gap, size, tilt, answers[x])
-
-
-@kernel
-def _log_e_value(
-    state: TopWrong,
-    inverse: Matrix,
-    rounds: float,
-    gap: float,
-    size: float,
-    tilt: float,
-    best: Vector,
-) -> float:
-    """F of the contrast y in `state.vectors`: its log e-value at the worst λ that is in doubt.
-
-    In doubt are the λ of every ellipsoid with ⟨λ, y⟩ + e ≤ 0; +∞ where there is none. With
-    q = yᵀG⁻¹y, p = b + yᵀG⁻¹Dy/q and ν² = ‖Dy‖²_{G⁻¹} − (yᵀG⁻¹Dy)²/q, the least T_y over an
-    ellipsoid of squared radius R² is ⟨y, τ − Bᵀm⟩ + p·gap − ν·√(R² − gap²/q).
-
-    With a tilt, in doubt are the λ with ⟨λ, y'⟩ + e ≤ 0, y' = y + tilt·x. Then y' takes the place
-    of y in q and gap, and By − b·y' = Dy − b·tilt·x that of Dy; `dual` is V⁻¹y'.
-    """
-    if not gap > 0.0:
-        return -math.inf
-    vectors, drift, spread = state.vectors, state.drift, state.spread
-    y, dual = vectors[Scratch.CONTRAST], vectors[Scratch.DUAL]
-    bent, offset = vectors[Scratch.BENT], vectors[Scratch.OFFSET]
-    d = y.shape[0]
-    pull = state.weighting[Weight.TOTAL] * tilt
-    norm, norm2, cross, base, variance = 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(d):
-        bend, fold = 0.0, 0.0
-        for j in range(d):
-            bend += drift[i, j] * y[j]
-            fold += spread[i, j] * y[j]
-        bend -= pull * best[i]
-        bent[i] = bend
-        norm += (y[i] + tilt * best[i]) * dual[i]
-        norm2 += dual[i] * dual[i]
-        cross += bend * dual[i]
-        base += y[i] * offset[i]
-        variance += y[i] * fold
-    cross2, sway, sway2 = 0.0, 0.0, 0.0
-    for i in range(d):
-        image = dot(inverse[i], bent)
-        cross2 += image * dual[i]
-        sway += image * bent[i]
-        sway2 += image * image
-    least = -math.inf
-    ellipsoids = state.ellipsoids
-    for j in range(ellipsoids.shape[1]):
-        kappa = ellipsoids[Ellipsoid.KAPPA, j]
-        squared_radius = ellipsoids[Ellipsoid.SQUARED_RADIUS, j]
-        if squared_radius == math.inf:
-            continue
-        q = norm + kappa * norm2
-        room = squared_radius - gap * gap / q
-        if room < 0.0:
-            return math.inf
-        along = (cross + kappa * cross2) / q
-        p = state.weighting[Weight.TOTAL] + along
-        if p > 0.0:
-            nuisance = max(0.0, sway + kappa * sway2 - along * along * q)
-            least = max(least, p * gap - math.sqrt(nuisance * room))
-    if state.shapes.shape[1] == 0:
-        return log_one_sided(base + least, variance, size, state.directions)
-    bound = state.residual[Residual.BOUND]
-    return log_one_sided_student(
-        base + least, variance, size, bound, rounds, state.directions, state.shapes
-    )
-
-
-@kernel
-def log_one_sided(t: float, variance: float, size: float, directions: Matrix) -> float:
-    """ln Σ_j w_j ∫₀^∞ exp(hT − h²I/2) 2N(h; 0, 1/ℓ_j) dh, the ℓ_j being those of `Scales`.
-
-    Each integral is 2Φ(s)·exp(s²/2)/√(1 + I/ℓ) with s = T/√(I + ℓ), which increases in T.
-    """
-    top, total = -math.inf, 0.0
-    for j in range(directions.shape[1]):
-        prior = prior_precision(directions, j, size)
-        both = variance + prior
-        if not both < math.inf:  # a scale beyond all numbers adds nothing
-            continue
-        s = t / math.sqrt(both)
-        tail = math.erfc(-s * math.sqrt(0.5))
-        if tail <= 0.0:
-            continue
-        log_weight = directions[Direction.LOG_WEIGHT, j]
-        term = 0.5 * (s * s - math.log(both / prior)) + math.log(tail) + log_weight
-        if term > top:
-            total = total * math.exp(top - term) + 1.0
-            top = term
-        else:
-            total += math.exp(term - top)
-    return top + math.log(total) if total > 0.0 else -math.inf
-
-
-@kernel
-def beyond_ellipsoid(state: TopWrong, case: Case, z: int, x: int, other: int) -> bool:
-    """Whether an ellipsoid misses {λ : z' is wrong against x, and ⟨λ, z'⟩ ≥ ⟨λ, z⟩}."""
-    c, values, projected, answers = case.c, case.values, case.projected, case.answers
-    gap1 = values[other] - c * values[x] + case.e
-    gap2 = values[z] - values[other]
-    if gap1 <= 0.0 and gap2 <= 0.0:
+    if other == z or own >= state.required[Price.FALLBACK, level]:
         return False
-    n11, n12, n22, m11, m12, m22 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(projected.shape[0]):
-        y1 = answers[other, i] - c * answers[x, i]
-        y2 = answers[z, i] - answers[other, i]
-        w1 = projected[i, other] - c * projected[i, x]
-        w2 = projected[i, z] - projected[i, other]
-        n11 += y1 * w1
-        n12 += y1 * w2
-        n22 += y2 * w2
-        m11 += w1 * w1
-        m12 += w1 * w2
-        m22 += w2 * w2
-    for j in range(state.ellipsoids.shape[1]):
-        k = state.ellipsoids[Ellipsoid.KAPPA, j]
-        distance = squared_distance(gap1, gap2, n11 + k * m11, n12 + k * m12, n22 + k * m22)
-        if distance > state.ellipsoids[Ellipsoid.SQUARED_RADIUS, j]:
-            return True
-    return False
+    if beyond_ellipsoid(state, case, z, x, other):
+        return False
+    alone = strength(state, case, other, x, other, 0.0, 0.0)
+    both = strength(state, case, z, x, other, case.tilt, case.slack)
+    return not _is_harmless(state, level, own, alone, both)
 
 
 @kernel
-def squared_distance(gap1: float, gap2: float, q11: float, q12: float, q22: float) -> float:
-    """min ‖δ‖² subject to ⟨y₁, δ⟩ ≥ gap₁ and ⟨y₂, δ⟩ ≥ gap₂, from the Gram matrix q of the y.
+def _harmful(state: TopWrong, case: Case, z: int, x: int, level: int, count: int) -> int:
+    """An answer that, as the top wrong one with x as the best, leaves room for a wrong z; or −1.
 
-    Both constraints bind where both multipliers are positive, else one of them alone. Where y₁ and
-    y₂ are opposite to rounding the two may exclude each other; the lower bound from one is kept.
+    None does that no parameter within an ellipsoid has wrong and at least as good as z.
     """
-    one = gap1 * gap1 / q11 if gap1 > 0.0 and q11 > 0.0 else 0.0
-    two = gap2 * gap2 / q22 if gap2 > 0.0 and q22 > 0.0 else 0.0
-    determinant = q11 * q22 - q12 * q12
-    if determinant > 1e-12 * q11 * q22:
-        multiplier1 = gap1 * q22 - gap2 * q12
-        multiplier2 = gap2 * q11 - gap1 * q12
-        if multiplier1 > 0.0 and multiplier2 > 0.0:
-            return (gap1 * multiplier1 + gap2 * multiplier2) / determinant
-    return max(one, two)
+    near, own = state.rolls[Roll.NEAR], state.strengths[x]
+    hold_pair(state, case, z, x)
+    for place in range(count):
+        other = near[place]
+        if other == x:
+            continue
+        bring(state, case, z, other)
+        if is_beyond(state, case, z, x, other):
+            continue
+        alone = strength_alone(state, case, x, other)
+        both = strength_beside(state, case, z, x, other)
+        if not _is_harmless(state, level, own, alone, both):
+            return other
+    return -1
 
 
 @kernel
-def update_offset(state: TopWrong, estimate: Vector) -> None:
-    """τ − Bᵀm = τ − b·m − Dᵀm: what the weighted sums know beyond least squares."""
-    offset, total = state.vectors[Scratch.OFFSET], state.weighting[Weight.TOTAL]
-    combine(estimate, state.drift, offset)
-    for i in range(offset.shape[0]):
-        offset[i] = state.total[i] - total * estimate[i] - offset[i]
+def _is_harmless(state: TopWrong, level: int, own: float, alone: float, both: float) -> bool:
+    """Whether it is enough evidence that z' is right, z right or better than z', and z right.
 
-
-@kernel
-def update_ellipsoids(state: TopWrong, case: Case, matrix: Matrix, level: int) -> None:
-    """ln|V + κI| − ln|κI| of every ellipsoid, then their radii."""
-    ellipsoids = state.ellipsoids
-    volumes(matrix, ellipsoids[Ellipsoid.KAPPA], state.factor, ellipsoids[Ellipsoid.VOLUME])
-    largest = 0.0
-    if state.shapes.shape[1] > 0:
-        largest = largest_eigenvalue(case.inverse, state.factor, state.work)
-    update_radii(state, case.rounds, level, largest)
-
-
-@kernel
-def recall_ellipsoids(state: TopWrong, case: Case, level: int) -> None:
-    """The ellipsoids as they were when last computed: no greater than they are."""
-    update_radii(state, case.rounds, level, largest_diagonal(case.inverse))
-
-
-@kernel
-def update_radii(state: TopWrong, rounds: float, level: int, largest: float) -> None:
-    """Squared radii of the ellipsoids at this level, from their volumes when last computed.
-
-    For unknown σ the share s = ‖m − λ‖²_G/RSS(λ) is what is bounded. With ‖·‖²_V ≤ (1 + ρ)‖·‖²_G,
-    ρ = κ·λ_max(V⁻¹), that is R² = s·RSS/(1 − s(1 + ρ)) and RSS(λ) ≤ RSS/(1 − s(1 + ρ)); no bound
-    while the denominator is not positive. Both grow with the volume and with λ_max.
+    Together: these are three terms of one supermartingale.
     """
-    ellipsoids, residual = state.ellipsoids, state.residual
-    residual[Residual.BOUND] = math.inf
-    for j in range(ellipsoids.shape[1]):
-        squared_radius = state.required[Price.RADIUS, level] + ellipsoids[Ellipsoid.VOLUME, j]
-        if state.shapes.shape[1] > 0:
-            share = ellipsoid_share(0.5 * squared_radius, rounds, state.shapes)
-            rest = 1.0 - share * (1.0 + ellipsoids[Ellipsoid.KAPPA, j] * largest)
-            squared_radius = math.inf
-            if rest > 0.0:
-                squared_radius = share * residual[Residual.SUM] / rest
-                residual[Residual.BOUND] = min(
-                    residual[Residual.BOUND], residual[Residual.SUM] / rest
-                )
-        ellipsoids[Ellipsoid.SQUARED_RADIUS, j] = squared_radius
+    required = state.required
+    total = math.exp(own - required[Price.FALLBACK, level])
+    total += math.exp(alone - required[Price.FIRST, level])
+    total += math.exp(both - required[Price.SUMMED, level])
+    return total >= 1.0

@@ -1,4 +1,4 @@
-"""How one answer compares with the others, in plain NumPy: for scores and verdicts."""
+"""How one answer compares with the others: for scores and verdicts."""
 
 import math
 from typing import NamedTuple
@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from furthest.kernels.alternatives import SAME
+from furthest.kernels.beside import measure
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.task import Task
 
@@ -21,13 +22,11 @@ class Contrasts(NamedTuple):
 
 def contrasts(task: Task, evidence: Evidence, z: int) -> Contrasts:
     """With the answers x that differ from z."""
-    differences = task.answers[z] - task.c * task.answers
-    duals = (evidence.projected[:, [z]] - task.c * evidence.projected).T
-    norms = np.einsum("xi,xi->x", differences, duals)
+    norms, spreads = np.empty_like(evidence.values), np.empty_like(evidence.values)
+    measure(task.answer_columns, evidence.projected, z, task.c, norms, spreads)
     own = float(task.answers[z] @ evidence.projected[:, z])
     others = np.flatnonzero((norms > SAME * own) & (np.arange(len(norms)) != z))
     margins = evidence.values[z] - task.c * evidence.values[others] + task.e
-    spreads = np.einsum("xi,xi->x", duals, duals)
     return Contrasts(margins, norms[others], spreads[others])
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.jit import kernel
-from furthest.stopping.glr import excludes, within
+from furthest.stopping.glr import region, within
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import Score
 from furthest.stopping.thresholds import Threshold, by_threshold
@@ -43,7 +43,7 @@ TESTS = by_threshold(
     name="elimination",
     judge=judge,
     score=score,
-    excludes=excludes,
+    region=region,
     within=within,
     what="the sampling rule has eliminated all answers but one",
     source="Soare, Lazaric & Munos (2014), 𝒳𝒴-Adaptive; ε = 0",

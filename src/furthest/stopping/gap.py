@@ -12,7 +12,7 @@ from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import kernel
 from furthest.kernels.rivals import rival
 from furthest.stopping.contrasts import contrasts, is_singular
-from furthest.stopping.glr import excludes, within
+from furthest.stopping.glr import region, within
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import Score
 from furthest.stopping.thresholds import Threshold, by_threshold, required
@@ -54,7 +54,7 @@ TESTS = by_threshold(
     name="gap",
     judge=judge,
     score=score,
-    excludes=excludes,
+    region=region,
     within=within,
     what="no answer may still beat the candidate by more than ε, by the threshold as a width",
     source="Xu, Honda & Sugiyama (2018), LinGapE; additive notion",

@@ -11,9 +11,9 @@ from furthest.axes import PAPER
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import kernel
 from furthest.stopping import mixture
-from furthest.stopping.contrasts import clearest_defeat, signed_distance
+from furthest.stopping.contrasts import signed_distance
 from furthest.stopping.nomination import Nominee
-from furthest.stopping.test import Score
+from furthest.stopping.test import Misses, Score
 from furthest.stopping.thresholds import THRESHOLDS, Threshold, by_threshold, required
 from furthest.stopping.within import of_question
 from furthest.task import Task
@@ -49,13 +49,10 @@ def score(test: Glr, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
     return Score(found, float(required(test.threshold, rounds, 0)), MEANING)
 
 
-def excludes(test: Any, task: Task, evidence: Evidence, z: int) -> bool:
-    """Whether the ellipsoid of the threshold misses every parameter under which z is ε-best."""
-    defeat = clearest_defeat(task, evidence, z)
-    if defeat is None:
-        return False
-    square, norm, _ = defeat
-    return bool(square / norm > required(test.threshold, int(evidence.clock[Clock.ROUNDS]), 0))
+def region(test: Any, task: Task, evidence: Evidence) -> Misses:
+    """The ellipsoid of the threshold."""
+    radius = float(required(test.threshold, int(evidence.clock[Clock.ROUNDS]), 0))
+    return lambda square, norm, _: square / norm > radius
 
 
 def within(test: Any, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
@@ -74,7 +71,7 @@ TESTS = {"mixture": replace(mixture.TEST, name="glr", what=WHAT, source=SOURCE)}
     name="glr",
     judge=judge,
     score=score,
-    excludes=excludes,
+    region=region,
     within=within,
     what=WHAT,
     source=SOURCE,

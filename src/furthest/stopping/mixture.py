@@ -23,9 +23,17 @@ from furthest.kernels.normal_gamma import (
     largest_eigenvalue,
 )
 from furthest.kernels.scales import mixture_scales, volumes
-from furthest.stopping.contrasts import clearest_defeat, contrasts, is_singular
+from furthest.stopping.contrasts import contrasts, is_singular
 from furthest.stopping.nomination import Nominee
-from furthest.stopping.test import MOST, NATS, PROVEN, PROVEN_UNKNOWN_SIGMA, Score, StoppingTest
+from furthest.stopping.test import (
+    MOST,
+    NATS,
+    PROVEN,
+    PROVEN_UNKNOWN_SIGMA,
+    Misses,
+    Score,
+    StoppingTest,
+)
 from furthest.stopping.thresholds import About
 from furthest.stopping.within import of_question
 from furthest.task import Task
@@ -207,13 +215,15 @@ def _log_defeat(test: Mixture, task: Task, evidence: Evidence, z: int) -> float:
     )
 
 
-def excludes(test: Mixture, task: Task, evidence: Evidence, z: int) -> bool:
-    """Whether the confidence set misses every parameter under which z is ε-best."""
-    defeat = clearest_defeat(task, evidence, z)
-    if defeat is None:
-        return False
+def region(test: Mixture, task: Task, evidence: Evidence) -> Misses:
+    """The parameters against which the e-value is too small."""
     largest = update_volumes(test, evidence)
-    return bool(log_average(test, evidence, *defeat, largest) > test.levels[0])
+
+    def misses(square: float, norm: float, spread: float) -> bool:
+        found = log_average(test, evidence, square, norm, spread, largest)
+        return bool(found > test.levels[0])
+
+    return misses
 
 
 def within(test: Mixture, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
@@ -236,7 +246,7 @@ KNOWN = StoppingTest(
     start=start,
     judge=judge,
     score=score,
-    excludes=excludes,
+    region=region,
     within=within,
     guarantee=PROVEN,
 )

@@ -11,9 +11,10 @@ from typing import Any
 
 from furthest.codes import Noise
 from furthest.errors import StrategyError, pick
+from furthest.kernels.contrasts import TopWrong
 from furthest.kernels.normal_gamma import Shapes
 from furthest.kernels.ranked import RANKED, RankMasses
-from furthest.kernels.topwrong import Scales, TopWrong, Weighting, top_wrong
+from furthest.kernels.topwrong import Scales, Weighting, top_wrong
 from furthest.stopping import top_wrong as plain
 from furthest.stopping.bounded_linear import BOUNDED_LINEAR
 from furthest.stopping.pairs import PAIRS

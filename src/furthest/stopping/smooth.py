@@ -36,7 +36,7 @@ from furthest.stopping import glr, mixture
 from furthest.stopping.contrasts import is_singular, signed_distance
 from furthest.stopping.mixture import Mixture, levels_reached, update_volumes
 from furthest.stopping.nomination import Nominee
-from furthest.stopping.test import MOST, NATS, Guarantee, Score, StoppingTest
+from furthest.stopping.test import MOST, NATS, Guarantee, Misses, Score, StoppingTest
 from furthest.stopping.thresholds import THRESHOLDS, Choice, Threshold, required, threshold_width
 from furthest.stopping.within import of_question
 from furthest.task import Smoothness, Task
@@ -286,9 +286,9 @@ def score_mixture(
     return plain._replace(statistic=max(plain.statistic, min(found, MOST)), meaning=NATS)
 
 
-def excludes_mixture(test: SmoothMixture, task: Task, evidence: Evidence, z: int) -> bool:
+def region_mixture(test: SmoothMixture, task: Task, evidence: Evidence) -> Misses:
     """As without bound."""
-    return mixture.excludes(test.mixture, task, evidence, z)
+    return mixture.region(test.mixture, task, evidence)
 
 
 def within(test: Smooth, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
@@ -349,7 +349,7 @@ def _version(choice: Choice) -> StoppingTest:
         start=start,
         judge=judge,
         score=score,
-        excludes=glr.excludes,
+        region=glr.region,
         within=within,
         width=threshold_width,
         guarantee=_within(choice.about.guarantee),
@@ -365,7 +365,7 @@ TESTS = {
         start=start_mixture,
         judge=judge_mixture,
         score=score_mixture,
-        excludes=excludes_mixture,
+        region=region_mixture,
         within=within_mixture,
         guarantee=_within(mixture.KNOWN.guarantee),
         what=WHAT,

@@ -5,37 +5,45 @@ and for unknown σ, in docs/theory/top-wrong.md.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from furthest.errors import StrategyError
+from furthest.kernels.contrasts import Ellipsoid, Obstacle, Price, TopWrong, update_ellipsoids
 from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import kernel
 from furthest.kernels.normal_gamma import Prior, Shapes, log_normaliser
 from furthest.kernels.topwrong import (
-    Ellipsoid,
+    AGAIN,
+    COMPLETELY,
     Masses,
-    Price,
     Scales,
-    TopWrong,
     case,
     met,
+    met_against,
     met_within,
     observe,
     top_wrong,
-    update_ellipsoids,
 )
 from furthest.stopping.contrasts import (
-    clearest_defeat,
     contrasts,
     is_singular,
     signed_distance,
 )
 from furthest.stopping.nomination import Nominee
-from furthest.stopping.test import MOST, NATS, PROVEN, PROVEN_UNKNOWN_SIGMA, Score, StoppingTest
+from furthest.stopping.test import (
+    MOST,
+    NATS,
+    PROVEN,
+    PROVEN_UNKNOWN_SIGMA,
+    Misses,
+    Score,
+    StoppingTest,
+)
 from furthest.stopping.within import of_question
 from furthest.task import Task
 
@@ -144,26 +152,47 @@ def score(test: TopWrong, task: Task, evidence: Evidence, nominee: Nominee, rule
 
 
 def _level(test: TopWrong, task: Task, evidence: Evidence, z: int) -> float:
-    """The same for an answer that is ε-best under the estimate, by bisection.
+    """The same for an answer that is ε-best under the estimate.
 
-    A greater δ' shrinks the ellipsoids and lowers what is required: acceptance is monotone. It ends
-    with an ellipsoid that is hardly more than the estimate, before it would be empty.
+    A greater δ' shrinks the ellipsoids and lowers what is required: acceptance is monotone. The
+    level is looked for against one best answer x alone, from there on against another one that
+    fails at it, until none does: few tests are complete. It ends with an ellipsoid that is hardly
+    more than the estimate, before it would be empty.
     """
     slopes = np.ones_like(test.required)
     slopes[Price.RADIUS] = 2.0  # the squared radius contains 2 ln 1/δ
     needed = float(test.required[Price.LEVEL, 0])
+    lowest = _lowest(test, task, evidence)
 
-    def accepts(level: float) -> bool:
-        moved = test._replace(required=test.required + (level - needed) * slopes)
-        return bool(met(moved, task, evidence, z, 0))
+    def at(level: float) -> TopWrong:
+        return test._replace(required=test.required + (level - needed) * slopes)
 
-    below, above = _lowest(test, task, evidence), needed
-    if accepts(needed):
+    def accepts(level: float, against: int = AGAIN) -> bool:
+        return bool(met_against(at(level), task, evidence, z, against))
+
+    below, above, rival = lowest, needed, _runner_up(evidence, z)
+    if accepts(needed, COMPLETELY):
         below, above = needed, 2 * needed + 1
         while accepts(above):
             below, above = above, 2 * above
             if above > MOST:
                 return below
+    while True:
+        above = _largest(partial(accepts, against=rival), below, above)
+        if above <= below or accepts(above):
+            return above
+        rival = int(test.obstacles[z, Obstacle.BEST])
+
+
+def _runner_up(evidence: Evidence, z: int) -> int:
+    """The best of the other answers: against no other one is the evidence often weaker."""
+    others = evidence.values.copy()
+    others[z] = -math.inf
+    return int(others.argmax())
+
+
+def _largest(accepts: Callable[[float], bool], below: float, above: float) -> float:
+    """The largest level from `below` on that is accepted, by bisection; `above` is not."""
     for _ in range(HALVINGS):
         middle = 0.5 * (below + above)
         below, above = (middle, above) if accepts(middle) else (below, middle)
@@ -184,17 +213,16 @@ def _lowest(test: TopWrong, task: Task, evidence: Evidence) -> float:
     return 0.5 * (SMALLEST - price - volume) + min(losses, default=0.0)
 
 
-def excludes(test: TopWrong, task: Task, evidence: Evidence, z: int) -> bool:
-    """Whether an ellipsoid misses every parameter under which z is ε-best."""
-    defeat = clearest_defeat(task, evidence, z)
-    if defeat is None:
-        return False
-    square, norm, spread = defeat
+def region(test: TopWrong, task: Task, evidence: Evidence) -> Misses:
+    """The ellipsoids: one that misses a half-space is enough."""
     update_ellipsoids(test, case(task, evidence), evidence.matrix, 0)
     kappas = test.ellipsoids[Ellipsoid.KAPPA]
-    return bool(
-        np.any(square / (norm + kappas * spread) > test.ellipsoids[Ellipsoid.SQUARED_RADIUS])
-    )
+    radii = test.ellipsoids[Ellipsoid.SQUARED_RADIUS].copy()
+
+    def misses(square: float, norm: float, spread: float) -> bool:
+        return bool(np.any(square / (norm + kappas * spread) > radii))
+
+    return misses
 
 
 def within(test: TopWrong, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
@@ -214,7 +242,7 @@ KNOWN = StoppingTest(
     observe=observe,
     takes_sums=True,
     score=score,
-    excludes=excludes,
+    region=region,
     within=within,
     guarantee=PROVEN,
     what="one-sided e-process against the best-valued wrong answer; no price for the dimension",

@@ -40,13 +40,12 @@ from furthest.study.records import (
     NOT_PROVEN,
     PROVEN,
     RULED_OUT,
-    AnswerVerdict,
     Certificate,
     Conclusion,
     Condition,
     Status,
 )
-from furthest.study.verdict import score, verdicts
+from furthest.study.verdict import Look, Verdicts, score
 
 RUNNING = "running"
 STOPPED = "stopped"
@@ -104,7 +103,8 @@ def status(
     """
     settings, document = ledger.settings, proof or ending
     known = fold.ready
-    mark = score(fold, fold.answer) if known else None
+    look = Look(fold) if known else None
+    mark = look.score(fold.answer) if look else None
     answer_name = settings.problem.answer_names[fold.answer] if known else None
     pulls = ledger.measured.columns.pulls(len(fold.task.arms))
     base = base_of(ledger)
@@ -124,8 +124,8 @@ def status(
         guarantee=document.guarantee if document else NONE_YET,
         promise=guarantee(settings, answer_name if proof else None),
         standing=document.standing if document else None,
-        verdicts=_verdicts(settings, fold) if known else (),
-        warnings=document.warnings if document else warnings_of(conditions(base)),
+        verdicts=Verdicts(look, settings.problem.answer_names) if look else (),
+        warnings=document.warnings if document else warnings_of(conditions(base, trust=False)),
         certificate=proof,
         chained_from=ledger.chained_from,
         budget=ledger.budget,
@@ -139,8 +139,9 @@ def certificate(name: str, ledger: Ledger, fold: Fold, log: Sequence[Event]) -> 
     settings = ledger.settings
     problem, strategy = settings.problem, settings.strategy
     base = base_of(ledger, fold)
-    mark = score(fold, fold.answer)
-    found = _verdicts(settings, fold)
+    look = Look(fold)
+    mark = look.score(fold.answer)
+    found = tuple(Verdicts(look, problem.answer_names))
     answer_name = problem.answer_names[fold.answer]
     events = log[: base.last]
     rests_on = conditions(base)
@@ -199,7 +200,7 @@ def conclusion(name: str, log: Sequence[Event], spent: Event | None = None) -> C
         fold = Fold(settings, ended)
     fold.take(ledger.counting().columns)
     answer = _candidate(fold) if spent is None else spent.arm
-    found = _verdicts(settings, fold) if fold.ready else ()
+    found = tuple(Verdicts(Look(fold), problem.answer_names)) if fold.ready else ()
     remaining = [
         z for z in range(len(problem.answers)) if not found or found[z].verdict != RULED_OUT
     ]
@@ -275,16 +276,6 @@ def _concluding_claims(
             f"within {near} of the best"
         )
     return claims
-
-
-def _verdicts(settings: Settings, fold: Fold) -> tuple[AnswerVerdict, ...]:
-    values = fold.state.evidence.values
-    near_best = values - fold.task.c * values.max() + fold.task.e >= 0
-    names, estimates = settings.problem.answer_names, fold.values.tolist()
-    return tuple(
-        AnswerVerdict(z, names[z], estimates[z], bool(near_best[z]), verdict)
-        for z, verdict in enumerate(verdicts(fold))
-    )
 
 
 def guarantee(settings: Settings, answer: str | None, rests_on: Sequence[Condition] = ()) -> str:

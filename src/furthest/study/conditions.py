@@ -55,14 +55,14 @@ def failures(base: Base) -> list[Event]:
     return [event for event in base.ledger.failed.values() if event.seq <= base.last]
 
 
-def conditions(base: Base) -> tuple[Condition, ...]:
-    """All of them."""
+def conditions(base: Base, *, trust: bool = True) -> tuple[Condition, ...]:
+    """All of them; without `trust` not what the features are trusted with, which takes longest."""
     settings = base.ledger.settings
     problem, noise = settings.problem, settings.strategy.noise_for(settings.problem)
     results = base.counted.columns
     found = {each.condition: each for each in examine(problem, *results)}
     return (
-        _linear(problem, found.get("linear"), results),
+        _linear(problem, found.get("linear"), results, trust=trust),
         *_constant_means(noise),
         *_noise(problem, found, results),
         *_means(noise, results),
@@ -102,26 +102,30 @@ def _judged(name: str, needs: str, finding: Finding | None, otherwise: str) -> C
     return Condition(name, needs, standing, f"{finding.words}; {finding.advice}")
 
 
-def _linear(problem: Problem, finding: Finding | None, results: Columns) -> Condition:
+def _linear(
+    problem: Problem, finding: Finding | None, results: Columns, *, trust: bool
+) -> Condition:
     name, needs = "linear", "values are linear in the features"
     if problem.task.arms.shape[1] == len(problem.arms):
         same = "".join(f"; for all arms {each}" for each in problem.dropped)
         return Condition(name, needs, HOLDS, f"each arm has a value of its own{same}")
     if finding is not None or not len(results.arms):
         return _judged(name, needs, finding, "nothing is measured yet")
+    words = ["the measurements do not contradict it"]
+    if not trust:
+        return Condition(name, needs, ASSUMED, *words)
     blind = unseen(problem, sample_of(problem, *results))
-    trust = ["the measurements do not contradict it"]
     if math.isfinite(blind.deviation):
-        trust.append(
+        words.append(
             f"one arm might deviate by {blind.deviation:.2g} without showing, and the answers "
             f"differ by {blind.differences:.2g} at most"
         )
     else:
-        trust.append("some arm decides alone what a feature means, so that it could not show")
+        words.append("some arm decides alone what a feature means, so that it could not show")
     if blind.arms:
-        trust.append(f"{count(blind.arms, 'arm')} had no result, and go by their features alone")
-    trust += [f"for all arms {each}" for each in problem.dropped]
-    return Condition(name, needs, ASSUMED, "; ".join(trust))
+        words.append(f"{count(blind.arms, 'arm')} had no result, and go by their features alone")
+    words += [f"for all arms {each}" for each in problem.dropped]
+    return Condition(name, needs, ASSUMED, "; ".join(words))
 
 
 def _constant_means(noise: Noise) -> list[Condition]:

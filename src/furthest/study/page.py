@@ -7,7 +7,14 @@ from typing import Any
 
 from furthest import __version__
 from furthest.display import at_least, figure
-from furthest.study.records import NOT_PROVEN, PROVEN_IF, Status, sentence, verdict_words
+from furthest.study.records import (
+    NOT_PROVEN,
+    PROVEN_IF,
+    Status,
+    best_first,
+    sentence,
+    verdict_words,
+)
 from furthest.study.study import Study
 
 # More rows than this fit on no page; the best answers and the most measured arms are shown.
@@ -151,7 +158,7 @@ def _answers(status: Status) -> str:
     if not status.verdicts:
         return ""
     rows = []
-    for each in sorted(status.verdicts, key=lambda each: -each.estimate)[:ROWS]:
+    for each in best_first(status.verdicts, ROWS):
         words, tone = verdict_words(each.verdict, status.standing)
         rows.append(
             f'<tr><td>{escape(each.name)}</td><td class="number">{each.estimate:.4g}</td>'

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from furthest import __version__, display
@@ -357,7 +357,8 @@ class Status:
         promise: What will be promised about the answer once it has, if no condition is in doubt.
         standing: The certificate's or conclusion's, once there is one: `proven`, `proven if` or
             `not proven`.
-        verdicts: What is known about each answer; none until the initial design is complete.
+        verdicts: What is known about each answer; none until the initial design is complete. Found
+            out when they are first looked at.
         warnings: Which conditions of the guarantee are in doubt or refuted, and why.
         certificate: The proof, once the study has stopped.
         chained_from: The first event of the log that carries a digest of all before it, so that a
@@ -382,7 +383,7 @@ class Status:
     guarantee: str
     promise: str
     standing: str | None
-    verdicts: tuple[AnswerVerdict, ...]
+    verdicts: Sequence[AnswerVerdict]
     warnings: tuple[str, ...]
     certificate: Certificate | None
     chained_from: int | None
@@ -392,7 +393,7 @@ class Status:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""
-        return _plain(self)
+        return _plain(replace(self, verdicts=tuple(self.verdicts)))
 
     def __repr__(self) -> str:
         return f"Status({self.name!r}, {self._where}; {self.counts})"
@@ -512,10 +513,18 @@ def verdict_words(verdict: str, standing: str | None) -> tuple[str, str]:
     return words, TONES[standing]
 
 
+def best_first(verdicts: Sequence[AnswerVerdict], most: int | None = None) -> list[AnswerVerdict]:
+    """By their estimates; where only so many are wanted nobody looks at the others."""
+    best = getattr(verdicts, "best", None)
+    if best is not None and most is not None:
+        return list(best(most))
+    return sorted(verdicts, key=lambda each: -each.estimate)[:most]
+
+
 def _verdict_table(verdicts: Sequence[AnswerVerdict], standing: str | None) -> str:
     """The best answers first."""
     rows: list[list[display.Cell]] = [
         [each.name, each.estimate, display.Toned(*verdict_words(each.verdict, standing))]
-        for each in sorted(verdicts, key=lambda each: -each.estimate)
+        for each in best_first(verdicts)
     ]
     return display.table(("answer", "estimate", "within ε of the best"), rows)
