@@ -158,6 +158,11 @@ class Strategy:
     def test_for(self, noise: Noise) -> "StoppingTest":
         """The version of the stopping test for this kind of noise."""
         version = self._version(noise)
+        if version is None and self.test.bounded_only:
+            raise StrategyError(
+                f"the stopping rule {self.test.name} is for rewards within bounds, such as yes and "
+                "no, of options without features: ranked goes with every question"
+            )
         if version is None:
             which = f"{self.test.name} with {self.threshold}" if self.threshold else self.test.name
             raise StrategyError(
@@ -168,7 +173,7 @@ class Strategy:
     def _version(self, noise: Noise) -> "StoppingTest | None":
         test = self.test
         return {
-            Noise.SUB_GAUSSIAN: test,
+            Noise.SUB_GAUSSIAN: None if test.bounded_only else test,
             Noise.GAUSSIAN: test.unknown_sigma,
             Noise.BOUNDED_LINEAR: test.bounded_linear,
         }.get(noise, test.bounded)

@@ -18,6 +18,7 @@ DEFAULT = "ranked"
 MODULES = {
     "ranked": "ranked",
     "top-wrong": "top_wrong",
+    "pairs": "pairs",
     "glr": "glr",
     "gap": "gap",
     "elimination": "elimination",

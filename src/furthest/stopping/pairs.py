@@ -7,6 +7,7 @@ docs/theory/pairs.md.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -241,3 +242,4 @@ PAIRS = StoppingTest(
     what="one e-process for each pair of plain options with bounded rewards, such as yes and no",
     source="docs/theory/pairs.md",
 )
+TESTS = {None: replace(PAIRS, bounded=PAIRS)}
