@@ -214,15 +214,18 @@ def excludes(test: Pairs, task: Task, evidence: Evidence, z: int) -> bool:
 
 
 def within(test: Pairs, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
-    """The mixtures stay those of the study's question: at the true means they know of no other."""
+    """The smallest ε' for which it would accept, by the evidence of the study's own question."""
 
     def still(asked: Task) -> bool:
-        c, e, least = _question(asked)
-        nothing_failed = np.full_like(test.obstacles, -1)
-        again = test._replace(c=c, e=e, least=least, obstacles=nothing_failed)
-        return bool(accepts(again, evidence, z, 0))
+        return bool(accepts(asked_otherwise(test, asked), evidence, z, 0))
 
     return of_question(task, evidence, still, relative=relative)
+
+
+def asked_otherwise(test: Pairs, task: Task) -> Pairs:
+    """The state for another ε. Mixtures stay: at the true means they know of one question alone."""
+    c, e, least = _question(task)
+    return test._replace(c=c, e=e, least=least, obstacles=np.full_like(test.obstacles, -1))
 
 
 PAIRS = StoppingTest(
