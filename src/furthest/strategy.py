@@ -25,6 +25,9 @@ SMOOTHNESS = "smoothness"
 # ln 1/δ of less is infinite.
 LEAST_DELTA = 1e-300
 
+# Of a budget; more have no exact mean in double precision.
+MOST_MEASUREMENTS = 2**50
+
 # No grid begins later than a run can last.
 LATEST = 10**15
 
@@ -362,3 +365,9 @@ def check_level(delta: float) -> None:
         raise InputError(f"δ must be between 0 and 1, not {delta:g}")
     if delta < LEAST_DELTA:
         raise InputError(f"δ = {delta:g} is beyond double precision: take {LEAST_DELTA:g} or more")
+
+
+def check_budget(budget: Any) -> None:
+    """Whether it is a number of measurements."""
+    if type(budget) is not int or not 1 <= budget <= MOST_MEASUREMENTS:
+        raise InputError(f"a budget must be a whole number of measurements, not {budget!r}")

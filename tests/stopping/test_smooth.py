@@ -92,9 +92,7 @@ def test_the_e_value_is_an_average_of_such(seed):
     test = smooth.TESTS["mixture"].start(task, [0.1], smoothness=known)
     for z in range(4):
         found = smooth.log_e_value_within(test, task, evidence, z)
-        assert found == pytest.approx(
-            by_conic(PROBLEM, evidence, "mixture", z), rel=1e-4, abs=1e-5
-        )
+        assert found == pytest.approx(by_conic(PROBLEM, evidence, "mixture", z), rel=1e-4, abs=1e-5)
 
 
 @pytest.mark.parametrize("notion", ["additive", "multiplicative"])

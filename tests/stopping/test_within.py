@@ -334,9 +334,7 @@ def wrong_claims_of_pairs(
         ]
         states = tuple(pairs.asked_otherwise(state, each) for each in asked)
         noise = np.random.default_rng([run, 12])
-        wrong += pairs_claim_wrongly(
-            task, no_evidence(task), states, answers, rates, noise, 1000
-        )
+        wrong += pairs_claim_wrongly(task, no_evidence(task), states, answers, rates, noise, 1000)
     return wrong
 
 

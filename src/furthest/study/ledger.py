@@ -25,6 +25,7 @@ from furthest.errors import (
     VerificationError,
     nearest_name,
 )
+from furthest.strategy import MOST_MEASUREMENTS
 from furthest.study.chain import CHAINED, digest, link
 from furthest.study.events import (
     ADDED,
@@ -33,7 +34,6 @@ from furthest.study.events import (
     CREATED,
     EXTENDED,
     FAILED,
-    MOST_MEASUREMENTS,
     SEALED,
     SPENT,
     STOPPED,
