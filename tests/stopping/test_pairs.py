@@ -34,9 +34,18 @@ def options(arms: int, eps: float, notion: Notion = "additive", **noise: Any) ->
     return Problem.options(names, eps=eps, notion=notion, **(noise or {"noise": "bernoulli"}))
 
 
-def fed(problem: Problem, arms: Array, values: Array, delta: float = DELTA) -> Run:
+UNIFORM = ft.Strategy("uniform")
+
+
+def fed(
+    problem: Problem,
+    arms: Array,
+    values: Array,
+    delta: float = DELTA,
+    strategy: ft.Strategy = UNIFORM,
+) -> Run:
     """A run that has taken in these results and proven nothing."""
-    ready = prepare(ft.Strategy("uniform"), problem.task, [delta])
+    ready = prepare(strategy, problem.task, [delta])
     run, rng = ready.start(), default_rng(0)
     source = told(np.asarray(arms, np.int64), values / problem.unit)
     ready.advance(problem.task, run, source, rng, rng, len(arms), False)

@@ -19,6 +19,7 @@ MODULES = {
     "ranked": "ranked",
     "top-wrong": "top_wrong",
     "pairs": "pairs",
+    "ranked-pairs": "ranked_pairs",
     "glr": "glr",
     "gap": "gap",
     "elimination": "elimination",
