@@ -56,7 +56,7 @@ def known(rng: Generator, notion: Notion, noise: Noise) -> tuple[Problem, Any, R
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_decisions_are_the_oracle_s(notion: Notion, noise: Noise) -> None:
     """At the score's own level, a little above and a little below: every set tried one by one."""
-    rng, close = default_rng(23), 0
+    rng, close = default_rng(37), 0
     for _ in range(8):
         problem, run, oracle = known(rng, notion, noise)
         test, z = run.stopping.test, int(run.evidence.values.argmax())
@@ -72,7 +72,7 @@ def test_decisions_are_the_oracle_s(notion: Notion, noise: Noise) -> None:
             for off, expected in ((0.03, True), (-0.03, False)):
                 level = math.exp(off - found.statistic)
                 assert oracle.accepts_by_rank(z, level, intervals=DELTA) == expected
-    assert close >= 2
+    assert close >= 3
 
 
 @pytest.mark.parametrize("noise", [Noise.BERNOULLI, Noise.BOUNDED], ids=["yes-no", "bounded"])
@@ -80,7 +80,7 @@ def test_decisions_are_the_oracle_s(notion: Notion, noise: Noise) -> None:
 def test_no_point_of_the_null_has_less_evidence(notion: Notion, noise: Noise) -> None:
     """Any p_z ≤ p_j ≤ c·p_x − e of a cell: nothing is said of which of them is the worst."""
     rng, tried, loosest = default_rng(29), 0, []
-    for _ in range(60):
+    for _ in range(25):
         _, run, oracle = known(rng, notion, noise)
         test, arms = run.stopping.test, len(oracle.n)
         if arms < 3:
@@ -98,8 +98,8 @@ def test_no_point_of_the_null_has_less_evidence(notion: Notion, noise: Noise) ->
             Sample(float(oracle.n[a]), float(oracle.s[a]), float(squares[a])) for a in (z, x, j)
         )
         found = least_of_trio(test, number, low, high, Trio(own, best, third, first))
-        p_x = rng.uniform(first, last, 2000)
-        p_j = rng.uniform(0, 1, 2000) * (oracle.c * p_x - oracle.e)
+        p_x = rng.uniform(first, last, 500)
+        p_j = rng.uniform(0, 1, 500) * (oracle.c * p_x - oracle.e)
         p_x, p_j = p_x[p_j >= 0], p_j[p_j >= 0]
         p_z = p_j * rng.uniform(0, 1, len(p_j)) ** rng.choice([0.01, 0.2, 1], len(p_j))
         values = oracle.log_e_trio((z, x, j), cells[number], (p_z, p_x, p_j))
@@ -109,7 +109,7 @@ def test_no_point_of_the_null_has_less_evidence(notion: Notion, noise: Noise) ->
         assert found.value == pytest.approx(float(exact), abs=1e-8)
         loosest.append(found.value - found.bound)
         tried += 1
-    assert tried >= 20
+    assert tried >= 8
     assert max(loosest) < 1e-6
 
 
@@ -173,21 +173,19 @@ def test_what_is_remembered_changes_no_decision() -> None:
     loop = Loop(
         ft.Strategy(stopping="ranked-pairs"),
         problem,
-        np.array([0.6, 0.56, 0.5, 0.45, 0.4, 0.4, 0.3]),
+        np.array([0.6, *[0.5] * 6]),
         [DELTA],
         default_rng(1),
     )
     sizes = set()
-    while loop.rounds < 7 or not loop.advance(loop.rounds + 5):
-        if loop.rounds < 7:
-            loop.advance(7)
-            continue
+    loop.advance(7)
+    while not loop.advance(loop.rounds + 5):
         test, evidence = loop.run.stopping.test, loop.run.evidence
-        for z in range(3):
+        for z in range(7):
             fresh = test._replace(obstacles=np.full_like(test.obstacles, -1))
             assert bool(accepts(test, evidence, z, 0)) == bool(accepts(fresh, evidence, z, 0))
             sizes.add(int(test.obstacles[z, 2]))
-    assert {0, 1, 2, 3} < sizes
+    assert {0, 1, 2, 3} <= sizes
 
 
 @pytest.mark.parametrize("sampling", ["uniform", "softmin"])
