@@ -57,9 +57,7 @@ class Obstacle(IntEnum):
 
     BEST = 0  # x
     CELL = 1
-    SIZE = (
-        2  # how many outrank z; 0 where the pair alone has failed, −1 where nothing is remembered
-    )
+    SIZE = 2  # how many outrank z; 0 where the pair alone has failed, −1 if nothing is remembered
 
 
 class Point(IntEnum):

@@ -36,8 +36,8 @@ from furthest.task import Task
 MASSES = RankMasses(
     ellipsoid=pairs.INTERVALS, summed=0.3, fallback=0.25, summed_power=1.2, fallback_power=0.8
 )
-# How closely a score is looked for.
-PRECISION = 1e-6
+# How closely a score is looked for: closer than certificates are compared.
+PRECISION = 1e-11
 
 
 def trio(size: int, ratio: int) -> tuple[int, int, int]:
@@ -124,7 +124,7 @@ def score(
         if accepted(below):
             break
         above = below
-    while above - below > PRECISION:
+    while above - below > PRECISION * max(1.0, abs(above)):
         middle = 0.5 * (below + above)
         below, above = (middle, above) if accepted(middle) else (below, middle)
     return Score(below, needed, NATS)

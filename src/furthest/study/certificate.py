@@ -145,11 +145,12 @@ def certificate(name: str, ledger: Ledger, fold: Fold, log: Sequence[Event]) -> 
     events = log[: base.last]
     theorem = settings.strategy.guarantee_for(problem).proven
     common = _common(name, base, events, fold.state.evidence.counts, theorem=theorem)
+    found = _verdicts(settings, fold)
     return Certificate(
         answer=fold.answer,
         answer_name=answer_name,
         guarantee=guarantee(settings, answer_name, common["conditions"]),
-        verdicts=(found := _verdicts(settings, fold)),
+        verdicts=found,
         contenders=tuple(each.answer for each in found if each.verdict == ACCEPTED),
         statistic=mark.statistic,
         threshold=mark.threshold,
