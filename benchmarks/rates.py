@@ -4,12 +4,15 @@
     python benchmarks/rates.py table K=2 K=4 --rows uniform default
     python benchmarks/rates.py tuned
     python benchmarks/rates.py judged --json judged.json
+    python benchmarks/rates.py ranked
     python benchmarks/rates.py near-null --runs 20000
+    python benchmarks/rates.py near-null --test ranked-pairs --runs 20000
     python benchmarks/rates.py speed
 
 `table` has the rows side by side, δ = .05, all with the same random numbers; `tuned` and `judged`
 have sampling rules in ratios to the default, geometric means over instances that were fixed
-beforehand. `near-null` counts wrong answers where some option is worse than ε by a hair.
+beforehand; `ranked` has masses by rank in ratios to equal ones, on both lists. `near-null` counts
+wrong answers where some option is worse than ε by a hair.
 """
 
 import argparse
@@ -36,11 +39,14 @@ from furthest.kernels.evidence import Clock
 from furthest.kernels.jit import compiled_twin, kernel, unbroken
 from furthest.kernels.linalg import Vector
 from furthest.kernels.pairs import Pairs, Price
+from furthest.kernels.ranked_pairs import Price as RankPrice
+from furthest.kernels.ranked_pairs import RankedPairs
 from furthest.preparation import prepare
 from furthest.problem import Notion, Problem
-from furthest.stopping import ranked
+from furthest.stopping import ranked_pairs
 from furthest.stopping.nomination import Progress
 from furthest.stopping.pairs import PAIRS, start
+from furthest.stopping.ranked_pairs import RANKED_PAIRS
 from furthest.task import Task
 from variances import KL, LEBAI, LUCB, SOFTMIN  # type: ignore[import-not-found]
 
@@ -116,6 +122,8 @@ ROWS = {
     "softmin, own σ": Row(ft.Strategy(SOFTMIN)),
     "lebai": Row(ft.Strategy("lebai"), most=12),
     "lebai, own σ": Row(ft.Strategy(LEBAI), most=12),
+    "ranked-pairs": Row(ft.Strategy(stopping="ranked-pairs")),
+    "ranked-pairs uniform": Row(ft.Strategy("uniform", stopping="ranked-pairs")),
     "KL uniform": Row(ft.Strategy("uniform", stopping=KL), most=10),
     "KL-LUCB": Row(ft.Strategy(LUCB, stopping=KL), most=20),
     "σ=½ uniform": Row(ft.Strategy("uniform", stopping="top-wrong"), True, True, 10),
@@ -327,6 +335,19 @@ def ratios(instances: dict[str, Rates], options: argparse.Namespace) -> list[dic
     return found
 
 
+def by_rank(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Masses by rank against equal ones, under both ways to sample; two options are the same."""
+    found: list[dict[str, Any]] = []
+    more = {name: rates for name, rates in (TUNED | JUDGED).items() if len(rates.means) > 2}
+    for rows in (["default", "ranked-pairs"], ["uniform", "ranked-pairs uniform"]):
+        for instances in (TUNED, JUDGED):
+            names = [name for name in options.names or more if name in instances]
+            if names:
+                asked = argparse.Namespace(**vars(options) | {"names": names, "rows": rows})
+                found += ratios(instances, asked)
+    return found
+
+
 # Wrong by a hair: the second figure of each is less than the best one's by a little more than ε.
 NEAR_NULL = {
     "2 rare": Rates([0.06, 0.0299], 0.03),
@@ -354,7 +375,23 @@ def weakened(*arguments: Any, **options: Any) -> Pairs:
     return state
 
 
-SABOTAGED = replace(ranked.TESTS[None], bounded=replace(PAIRS, start=weakened))
+def weakened_by_rank(*arguments: Any, **options: Any) -> RankedPairs:
+    """The same with masses by rank."""
+    state = ranked_pairs.start(*arguments, **options)
+    state.required[RankPrice.FIRST :] -= 2.5
+    return state
+
+
+def sabotaged(test: ft.StoppingTest, start: Callable[..., Any]) -> ft.StoppingTest:
+    """With a start of its own, wherever it is asked for."""
+    own = replace(test, start=start)
+    return replace(own, bounded=own)
+
+
+SABOTAGED = {
+    "pairs": sabotaged(PAIRS, weakened),
+    "ranked-pairs": sabotaged(RANKED_PAIRS, weakened_by_rank),
+}
 
 
 def near_null(options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -369,7 +406,7 @@ def near_null(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 def _yes_no_errors(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for sabotaged in (False, True):
-        stopping = SABOTAGED if sabotaged else None
+        stopping = SABOTAGED[options.test] if sabotaged else options.test
         runs = max(options.runs // 10, 1) if sabotaged else options.runs
         for name, rates in NEAR_NULL.items():
             if options.names and name not in options.names:
@@ -405,7 +442,8 @@ def _other_errors(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             if options.names and name not in options.names:
                 continue
             for sampling in ("uniform", "softmin"):
-                row, runs = Row(ft.Strategy(sampling)), max(options.runs // 4, 1)
+                row = Row(ft.Strategy(sampling, stopping=options.test))
+                runs = max(options.runs // 4, 1)
                 result = played(rates, row, runs, options.seed, options.most, kind, LEVELS[0])
                 own = {"instance": f"{name} {kind}", "sampling": sampling, "sabotaged": False}
                 yield from _errors(own, [result.wrong], [result.mean], runs)
@@ -507,6 +545,7 @@ WHAT: dict[str, Callable[[argparse.Namespace], list[dict[str, Any]]]] = {
     "table": table,
     "tuned": lambda options: ratios(TUNED, options),
     "judged": lambda options: ratios(JUDGED, options),
+    "ranked": by_rank,
     "near-null": near_null,
     "speed": speed,
 }
@@ -518,6 +557,7 @@ def main() -> None:
     parser.add_argument("what", choices=WHAT)
     parser.add_argument("names", nargs="*", help="instances; by default all")
     parser.add_argument("--rows", nargs="+", choices=ROWS)
+    parser.add_argument("--test", choices=SABOTAGED, default="pairs", help="of near-null")
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most", type=int, default=2_000_000, help="rounds at most")

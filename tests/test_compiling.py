@@ -376,6 +376,7 @@ def test_everything_leaves_nothing_out():
     plain = [ft.Problem.options(["A", "B"], sigma=sigma) for sigma in (1.0, None)]
     plain.append(ft.hard().problem)
     bounded = ft.Problem.spectral([(0, 1), (1, 2), (2, 3)], 0.5, notion="multiplicative", eps=0.1)
+    yes_no = ft.Problem.options(["A", "B"], noise="bernoulli")
     seen = set()
     for rule in sampling.MODULES:
         for test in stopping.MODULES:
@@ -383,7 +384,8 @@ def test_everything_leaves_nothing_out():
                 if version.sampling not in (None, rule):
                     continue
                 for candidate in ("instantaneous-furthest", "furthest", "greedy"):
-                    for problem in [bounded] if version.needs_bound else [*plain, bounded]:
+                    questions = [bounded] if version.needs_bound else [*plain, bounded]
+                    for problem in [yes_no] if version.bounded_only else questions:
                         if problem.sigma is None and version.unknown_sigma is None:
                             continue
                         weights = {"weights": [1] * len(problem.arms)} if rule == "fixed" else {}

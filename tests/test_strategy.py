@@ -127,7 +127,8 @@ def test_every_stopping_test_can_be_found():
                 if version is not None:
                     promise = version.guarantee
                     assert promise.proven == promise.words.startswith("proven")
-                    assert promise.noise == "any" or f"{promise.noise} noise" in promise.words
+                    kind = "rewards" if version.bounded_only else "noise"
+                    assert promise.noise == "any" or f"{promise.noise} {kind}" in promise.words
 
 
 def test_strategies_can_be_compared_and_hashed():

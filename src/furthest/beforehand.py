@@ -19,6 +19,7 @@ from furthest.compiling import Counter, announced
 from furthest.errors import pick
 from furthest.problem import Problem
 from furthest.simulation import simulate
+from furthest.stopping.test import StoppingTest
 from furthest.strategy import Strategy
 from furthest.study.certificate import verify
 from furthest.study.study import Study
@@ -119,8 +120,13 @@ def _of_pair(rule: str, test: str, candidate: Any) -> Iterator[Piece]:
         strategy = Strategy(rule, candidate, test, first, options=options)
         words = [rule, "with", test, ", ".join(filter(None, thresholds))]
         words += ["for the exact candidate"] if candidate == EXACT else []
-        problem = _bounded() if strategy.test.needs_bound else _plain()
-        yield Piece(" ".join(filter(None, words)), problem, strategy)
+        yield Piece(" ".join(filter(None, words)), _question_for(strategy.test), strategy)
+
+
+def _question_for(test: StoppingTest) -> Problem:
+    if test.bounded_only:
+        return Problem.options(["A", "B", "C"], eps=0.5, bounds=(-9.0, 9.0))
+    return _bounded() if test.needs_bound else _plain()
 
 
 def _solvers(problems: Iterable[Problem]) -> list[Piece]:

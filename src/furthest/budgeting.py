@@ -19,7 +19,7 @@ from furthest.problem import Problem
 from furthest.simulation import Advance, follow
 from furthest.stopping.nomination import Progress
 from furthest.stopping.within import certified_eps
-from furthest.strategy import Strategy, check_level
+from furthest.strategy import Strategy, check_budget, check_level
 from furthest.workers import check_workers, fair, spans, spread
 
 QUANTILES = (0.05, 0.5, 0.95)
@@ -101,7 +101,7 @@ def expected_eps(
     strategy = strategy or Strategy()
     check_workers(jobs, executor)
     guesses = np.atleast_2d(np.asarray(mu, float))
-    budgets = _checked(budget)
+    budgets = _listed(budget)
     check_level(delta)
     if np.ndim(mu) < 2:
         guesses = np.repeat(guesses, _at_least_one(runs), axis=0)
@@ -176,14 +176,13 @@ def _summary(
     return Expectation(budget, delta, eps, len(found), share, median, low, high, unproven)
 
 
-def _checked(budget: Any) -> list[int]:
-    given = list(budget) if np.ndim(budget) else [budget]
-    for each in given:
-        if isinstance(each, bool) or not isinstance(each, int | np.integer) or each < 1:
-            raise InputError(f"a budget must be a whole number of measurements, not {each!r}")
+def _listed(budget: Any) -> list[int]:
+    given: list[int] = np.array(budget, object).ravel().tolist()
     if not given:
         raise InputError("give at least one budget")
-    return [int(each) for each in given]
+    for each in given:
+        check_budget(each)
+    return given
 
 
 def _at_least_one(runs: int) -> int:

@@ -25,6 +25,9 @@ SMOOTHNESS = "smoothness"
 # ln 1/δ of less is infinite.
 LEAST_DELTA = 1e-300
 
+# Of a budget; more have no exact mean in double precision.
+MOST_MEASUREMENTS = 2**50
+
 # No grid begins later than a run can last.
 LATEST = 10**15
 
@@ -158,6 +161,11 @@ class Strategy:
     def test_for(self, noise: Noise) -> "StoppingTest":
         """The version of the stopping test for this kind of noise."""
         version = self._version(noise)
+        if version is None and self.test.bounded_only:
+            raise StrategyError(
+                f"the stopping rule {self.test.name} is for rewards within bounds, such as yes and "
+                "no, of options without features: ranked goes with every question"
+            )
         if version is None:
             which = f"{self.test.name} with {self.threshold}" if self.threshold else self.test.name
             raise StrategyError(
@@ -168,7 +176,7 @@ class Strategy:
     def _version(self, noise: Noise) -> "StoppingTest | None":
         test = self.test
         return {
-            Noise.SUB_GAUSSIAN: test,
+            Noise.SUB_GAUSSIAN: None if test.bounded_only else test,
             Noise.GAUSSIAN: test.unknown_sigma,
             Noise.BOUNDED_LINEAR: test.bounded_linear,
         }.get(noise, test.bounded)
@@ -357,3 +365,9 @@ def check_level(delta: float) -> None:
         raise InputError(f"δ must be between 0 and 1, not {delta:g}")
     if delta < LEAST_DELTA:
         raise InputError(f"δ = {delta:g} is beyond double precision: take {LEAST_DELTA:g} or more")
+
+
+def check_budget(budget: Any) -> None:
+    """Whether it is a number of measurements."""
+    if type(budget) is not int or not 1 <= budget <= MOST_MEASUREMENTS:
+        raise InputError(f"a budget must be a whole number of measurements, not {budget!r}")

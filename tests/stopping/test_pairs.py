@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,18 @@ def options(arms: int, eps: float, notion: Notion = "additive", **noise: Any) ->
     return Problem.options(names, eps=eps, notion=notion, **(noise or {"noise": "bernoulli"}))
 
 
-def fed(problem: Problem, arms: Array, values: Array, delta: float = DELTA) -> Run:
+UNIFORM = ft.Strategy("uniform")
+
+
+def fed(
+    problem: Problem,
+    arms: Array,
+    values: Array,
+    delta: float = DELTA,
+    strategy: ft.Strategy = UNIFORM,
+) -> Run:
     """A run that has taken in these results and proven nothing."""
-    ready = prepare(ft.Strategy("uniform"), problem.task, [delta])
+    ready = prepare(strategy, problem.task, [delta])
     run, rng = ready.start(), default_rng(0)
     source = told(np.asarray(arms, np.int64), values / problem.unit)
     ready.advance(problem.task, run, source, rng, rng, len(arms), False)
@@ -338,3 +348,24 @@ def test_who_gets_it() -> None:
         ft.simulate(plain, [0.5, 1.2])
     with pytest.raises(ft.InputError, match="no other noise"):
         ft.simulate(plain, [0.5, 0.2], noise=0.1)
+
+
+def test_its_own_word_is_what_ranked_is_for_bounded_rewards(tmp_path: Path) -> None:
+    """Simulated and live; only the word that the log keeps is another."""
+    problem, means = options(3, 0.1), [0.8, 0.6, 0.5]
+    times, proofs = [], []
+    for word in (None, "ranked", "pairs"):
+        strategy = ft.Strategy(stopping=word)
+        times.append(ft.simulate(problem, means, strategy, DELTA, 20).stopping_times)
+        storage = f"sqlite:///{tmp_path}/studies.db"
+        study = ft.Study.create(str(word), problem, DELTA, storage, strategy=strategy)
+        rng = default_rng(3)
+        while (proof := study.certificate()) is None:
+            trial = study.ask()
+            study.tell(trial, float(rng.random() < means[trial.arm]))
+        proofs.append(proof)
+        study.close()
+    np.testing.assert_array_equal(times[0], times[1])
+    np.testing.assert_array_equal(times[0], times[2])
+    assert len({(proof.measurements, proof.statistic, proof.guarantee) for proof in proofs}) == 1
+    assert [proof.strategy["stopping"] for proof in proofs] == ["ranked", "ranked", "pairs"]

@@ -11,10 +11,11 @@ from furthest import errors
 from furthest.kernels.evidence import no_evidence, take_in
 from furthest.kernels.scales import mixture_scales
 from furthest.problem import Problem
-from furthest.stopping import smooth
+from furthest.stopping import smooth, versions
 from furthest.stopping.exclusions import is_excluded
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.thresholds import required
+from furthest.stopping.within import certified_eps
 from oracles.loop import Loop
 
 PATH = [(0, 1), (1, 2), (2, 3)]
@@ -33,19 +34,22 @@ def measured(problem, rounds, seed):
     return evidence
 
 
-def conic(problem, evidence, metric, z, x):
+def conic(problem, evidence, metric, z, x, eps=None):
     """The squared distance of one alternative within the bound, in the user's coordinates.
 
-    The arms are the unit vectors: in whitened coordinates they are √K times as long.
+    The arms are the unit vectors: in whitened coordinates they are √K times as long. Another ε than
+    the problem's may be asked for.
     """
+    eps = problem.eps if eps is None else eps
     count = len(problem.arms)
     estimate = evidence.values * problem.sigma
     point = cp.Variable(count)
     factor = np.linalg.cholesky(metric)
-    inside = [
-        cp.quad_form(point, cp.psd_wrap(problem.roughness)) <= problem.radius,
-        point[z] - point[x] + problem.eps <= 0,
-    ]
+    worse = point[z] - point[x] + eps
+    if problem.notion == "multiplicative":
+        worse = point[z] - (1 - eps) * point[x]
+    smooth_enough = cp.quad_form(point, cp.psd_wrap(problem.roughness)) <= problem.radius
+    inside = [smooth_enough, worse <= 0]
     aim = cp.sum_squares(factor.T @ (point - estimate)) / problem.sigma**2
     found = cp.Problem(cp.Minimize(aim), inside)
     found.solve(solver=cp.CLARABEL)
@@ -65,23 +69,69 @@ def test_the_statistic_is_the_nearest_alternative_within_the_bound(seed, sigma):
         assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
+def by_conic(problem, evidence, threshold, z, eps=None):
+    """What the test compares with its threshold, of all alternatives by the conic solver."""
+    counts, uniform = evidence.counts.astype(float), 1 / 4
+    others = set(range(4)) - {z}
+    if threshold == "theory":
+        return min(conic(problem, evidence, np.diag(counts), z, x, eps) for x in others)
+    logs = []
+    for x in others:
+        terms = []
+        for kappa in mixture_scales(4):
+            prior = counts + kappa * uniform
+            distance = conic(problem, evidence, np.diag(counts**2 / prior), z, x, eps)
+            terms.append(distance / 2 - np.log(prior / (kappa * uniform)).sum() / 2)
+        logs.append(np.logaddexp.reduce(terms) - math.log(3))
+    return min(logs)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_e_value_is_an_average_of_such(seed):
     evidence = measured(PROBLEM, 30, seed)
-    counts, uniform = evidence.counts.astype(float), 1 / 4
     task, known = PROBLEM.task, PROBLEM.smoothness
     test = smooth.TESTS["mixture"].start(task, [0.1], smoothness=known)
     for z in range(4):
-        logs = []
-        for x in set(range(4)) - {z}:
-            terms = []
-            for kappa in mixture_scales(4):
-                prior = counts + kappa * uniform
-                distance = conic(PROBLEM, evidence, np.diag(counts**2 / prior), z, x)
-                terms.append(distance / 2 - np.log(prior / (kappa * uniform)).sum() / 2)
-            logs.append(np.logaddexp.reduce(terms) - math.log(3))
         found = smooth.log_e_value_within(test, task, evidence, z)
-        assert found == pytest.approx(min(logs), rel=1e-4, abs=1e-5)
+        assert found == pytest.approx(by_conic(PROBLEM, evidence, "mixture", z), rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("notion", ["additive", "multiplicative"])
+@pytest.mark.parametrize("threshold", ["theory", "mixture"])
+def test_what_a_spent_budget_proves_begins_where_no_alternative_is_left(threshold, notion):
+    """A little above the ε' that is found all alternatives are too far away, a little below not."""
+    problem = Problem.spectral(PATH, 0.3, eps=0.01, sigma=0.25, notion=notion)
+    test, found_for = smooth.TESTS[threshold], 0
+    for seed in range(3):
+        evidence = measured(problem, 60, seed)
+        state = test.start(problem.task, [0.1], smoothness=problem.smoothness)
+        enough = math.log(10)
+        if threshold == "theory":
+            enough = required(state.threshold, 60, 0)
+        for z in (1, 2):
+            found = certified_eps(test, problem, state, evidence, z)
+            if found is None:
+                continue
+            assert found > problem.eps
+            found_for += 1
+            assert by_conic(problem, evidence, threshold, z, found * (1 + 1e-4)) > enough
+            assert by_conic(problem, evidence, threshold, z, found * (1 - 1e-4)) < enough
+    assert found_for >= 3
+
+
+def test_a_bound_makes_what_is_proven_sharper():
+    """And where it is of no matter it changes nothing."""
+    found = []
+    for radius, name in ((0.3, "smooth"), (1e9, "smooth"), (1e9, "glr")):
+        problem = Problem.spectral(PATH, radius, eps=0.01, sigma=0.25)
+        test, known = versions(name)["theory"], {}
+        if name == "smooth":
+            known["smoothness"] = problem.smoothness
+        state = test.start(problem.task, [0.1], **known)
+        found.append(certified_eps(test, problem, state, measured(problem, 60, 0), 2))
+    bounded, blind, plain = found
+    assert bounded < 0.97 * blind
+    assert blind == pytest.approx(plain, rel=1e-6)
 
 
 @pytest.mark.parametrize("threshold", ["theory", "mixture", "paper"])

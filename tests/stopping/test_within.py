@@ -2,6 +2,7 @@
 
 import math
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -12,10 +13,12 @@ from furthest.codes import Noise
 from furthest.kernels.contrasts import Price, TopWrong
 from furthest.kernels.evidence import Clock, Evidence, no_evidence, take_in
 from furthest.kernels.jit import kernel
-from furthest.kernels.linalg import Vector
+from furthest.kernels.linalg import Counts, Vector
+from furthest.kernels.pairs import Pairs, accepts
+from furthest.kernels.pairs import Price as PairsPrice
 from furthest.kernels.topwrong import met_within, observe
 from furthest.problem import Notion, Problem
-from furthest.stopping import ranked
+from furthest.stopping import pairs, ranked
 from furthest.stopping.contrasts import glr_statistic
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.within import certified_eps, smallest
@@ -191,11 +194,15 @@ def claims_wrongly(
     evidence: Evidence,
     state: TopWrong,
     means: Vector,
-    short: Vector,
+    tilts: Vector,
+    slacks: Vector,
     noise: Generator,
     until: int,
 ) -> bool:
-    """Whether a claim about any answer is wrong after any number of measurements."""
+    """Whether a claim about any answer is wrong after any number of measurements.
+
+    An answer of which the theorem would allow to ask less by `tilts` or `slacks` falls short.
+    """
     while evidence.clock[Clock.ROUNDS] < until:
         rounds = evidence.clock[Clock.ROUNDS]
         arm = rounds % means.shape[0]
@@ -213,41 +220,136 @@ def claims_wrongly(
         observe(state, task, evidence, arm, reward)
         if evidence.clock[Clock.READY] == 0:
             continue
-        for z in range(short.shape[0]):
-            if short[z] > 0.0 and met_within(state, task, evidence, z, 0.0, short[z]):
+        for z in range(tilts.shape[0]):
+            short = tilts[z] > 0.0 or slacks[z] > 0.0
+            if short and met_within(state, task, evidence, z, tilts[z], slacks[z]):
                 return True
     return False
 
 
-# Far below the ε that was asked for nobody would ask; values that fall short by all sorts of sizes.
-VALUES = np.array([1.0, 0.75, 0.7, 0.4, 0.38, 0.0])
+class Claims(NamedTuple):
+    """A question about plain options, and their values."""
+
+    values: list[float]
+    eps: float
+    notion: Notion = "additive"
+
+    def shortfalls(self) -> Array:
+        """The ε' that each answer needs, where that is more than ε; else 0."""
+        values = np.array(self.values)
+        needed = values.max() - values
+        if self.notion == "multiplicative":
+            needed /= values.max()
+        return np.where(needed > self.eps, needed, 0.0)
 
 
-def wrong_claims(runs: int, lowered: float = 0.0, *, student: bool = False) -> int:
+# Far below the ε that was asked for nobody would ask; values that fall short by all sorts of sizes;
+# and some that are worse than ε by a hair.
+FAR = [1.0, 0.75, 0.7, 0.4, 0.38, 0.0]
+CLAIMS = {
+    "far": Claims(FAR, 0.05),
+    "far, a share": Claims(FAR, 0.05, "multiplicative"),
+    "a hair": Claims([1.0, 0.498, 0.498], 0.5),
+    "a hair, a share": Claims([1.0, 0.498, 0.498], 0.5, "multiplicative"),
+}
+
+
+def wrong_claims(
+    claims: Claims, runs: int, lowered: float = 0.0, *, student: bool = False, delta: float = DELTA
+) -> int:
     """How many runs ever claim too much; `lowered` is taken off all required log evidence."""
-    problem = Problem(np.eye(6), eps=0.05, sigma=None if student else 1.0)
+    arms, sigma = len(claims.values), None if student else 1.0
+    problem = Problem(np.eye(arms), None, claims.eps, claims.notion, sigma)
     task, wrong = problem.task, 0
-    means = task.arms @ problem.whiten(VALUES)
-    short = np.maximum(VALUES.max() - VALUES - problem.eps, 0.0) * (1 - 1e-9)
+    means, short = task.arms @ problem.whiten(claims.values), claims.shortfalls()
+    extra = np.maximum(short - claims.eps, 0.0) * (1 - 1e-9)
+    asked = (0.0 * extra, extra) if claims.notion == "additive" else (extra, 0.0 * extra)
     for run in range(runs):
-        state = (ranked.start_student if student else ranked.start)(task, [DELTA])
+        state = (ranked.start_student if student else ranked.start)(task, [delta])
         state.required[Price.RADIUS] -= 2 * lowered
         state.required[Price.FIRST :] -= lowered
         noise = np.random.default_rng([run, 11])
-        wrong += claims_wrongly(task, no_evidence(task), state, means, short, noise, 400)
+        wrong += claims_wrongly(task, no_evidence(task), state, means, *asked, noise, 400)
     return wrong
 
 
-@pytest.mark.parametrize("student", [False, True])
-def test_claims_with_an_eps_from_the_data_are_right(*, student: bool) -> None:
-    runs = 500 * LONGER
-    wrong = wrong_claims(runs, student=student)
+@pytest.mark.parametrize("student", [False, True], ids=["known", "unknown"])
+@pytest.mark.parametrize("name", CLAIMS)
+def test_claims_with_an_eps_from_the_data_are_right(name: str, *, student: bool) -> None:
+    runs = 250 * LONGER
+    wrong = wrong_claims(CLAIMS[name], runs, student=student)
     print(f"{wrong} of {runs} runs claim too much at δ = {DELTA}")
     assert not is_scandal(wrong, runs, DELTA)
 
 
-def test_claims_of_a_test_that_asks_for_too_little_are_found_out() -> None:
-    assert is_scandal(wrong_claims(300, lowered=4.0), 300, DELTA)
+@pytest.mark.parametrize("name", ["far", "a hair, a share"])
+def test_claims_of_a_test_that_asks_for_too_little_are_found_out(name: str) -> None:
+    assert is_scandal(wrong_claims(CLAIMS[name], 300, lowered=4.0), 300, DELTA)
+
+
+# The same of yes/no outcomes, by `pairs`.
+
+
+@kernel
+def pairs_claim_wrongly(
+    task: Task,
+    evidence: Evidence,
+    states: tuple[Pairs, ...],
+    answers: Counts,
+    rates: Vector,
+    noise: Generator,
+    until: int,
+) -> bool:
+    """Whether a claim about any answer, each with a state for what it needs, is ever wrong."""
+    while evidence.clock[Clock.ROUNDS] < until:
+        arm = evidence.clock[Clock.ROUNDS] % rates.shape[0]
+        yes = 1.0 if noise.random() < rates[arm] else 0.0
+        take_in(task, evidence, arm, task.low + 2.0 * yes)
+        for i in range(len(states)):
+            ready = evidence.clock[Clock.READY] == 1
+            if ready and accepts(states[i], evidence, answers[i], 0):
+                return True
+    return False
+
+
+YES_NO = {
+    "a hair": Claims([0.5, 0.398, 0.398], 0.1),
+    "a hair, a share": Claims([0.5, 0.2495, 0.2495], 0.5, "multiplicative"),
+    "far, a share": Claims([0.6, 0.45, 0.3], 0.05, "multiplicative"),
+}
+
+
+def wrong_claims_of_pairs(
+    claims: Claims, runs: int, lowered: float = 0.0, delta: float = DELTA
+) -> int:
+    """How many runs ever claim too much."""
+    arms, short, wrong = len(claims.values), claims.shortfalls(), 0
+    problem = Problem(np.eye(arms), None, claims.eps, claims.notion, noise="bernoulli")
+    task, answers, rates = problem.task, np.flatnonzero(short), np.array(claims.values)
+    for run in range(runs):
+        state = pairs.start(task, [delta])
+        state.required[PairsPrice.PAIR] -= lowered
+        asked = [
+            task._replace(e=2 * each) if claims.notion == "additive" else task._replace(c=1 - each)
+            for each in (short[answers] * (1 - 1e-9)).tolist()
+        ]
+        states = tuple(pairs.asked_otherwise(state, each) for each in asked)
+        noise = np.random.default_rng([run, 12])
+        wrong += pairs_claim_wrongly(task, no_evidence(task), states, answers, rates, noise, 1000)
+    return wrong
+
+
+@pytest.mark.parametrize("name", YES_NO)
+def test_claims_of_pairs_are_right(name: str) -> None:
+    runs = 250 * LONGER
+    wrong = wrong_claims_of_pairs(YES_NO[name], runs)
+    print(f"{wrong} of {runs} runs claim too much at δ = {DELTA}")
+    assert not is_scandal(wrong, runs, DELTA)
+
+
+def test_claims_of_pairs_that_ask_for_too_little_are_found_out() -> None:
+    wrong = wrong_claims_of_pairs(YES_NO["a hair, a share"], 300, lowered=3.0)
+    assert is_scandal(wrong, 300, DELTA)
 
 
 def test_a_test_that_cannot_say_says_nothing() -> None:

@@ -169,7 +169,7 @@ def test_what_cannot_be_extended(spent, sqlite_url):
         (59, StudyError),
         (0, InputError),
         (70.5, InputError),
-        (None, StudyError),
+        (None, InputError),
     ):
         with pytest.raises(error):
             spent.extend(budget)

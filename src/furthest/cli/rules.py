@@ -57,6 +57,7 @@ def _test(versions: "dict[str | None, StoppingTest]") -> dict[str, Any]:
         "notions": list(test.notions),
         "sampling": test.sampling,
         "needs_bound": test.needs_bound,
+        "bounded_only": test.bounded_only,
     }
 
 
@@ -106,7 +107,9 @@ def markdown() -> str:
     for test in catalogue()["stopping"]:
         words = " or ".join(test["thresholds"])
         facts = [f"the threshold {words}" if words else "no threshold"]
-        if not test["unknown_sigma"]:
+        if test["bounded_only"]:
+            facts.append("only for rewards within bounds, of options without features")
+        elif not test["unknown_sigma"]:
             facts.append("σ must be known")
         if len(test["notions"]) == 1:
             facts.append(f"the {test['notions'][0]} notion only")

@@ -18,6 +18,8 @@ DEFAULT = "ranked"
 MODULES = {
     "ranked": "ranked",
     "top-wrong": "top_wrong",
+    "pairs": "pairs",
+    "ranked-pairs": "ranked_pairs",
     "glr": "glr",
     "gap": "gap",
     "elimination": "elimination",

@@ -6,7 +6,8 @@ docs/theory/pairs.md.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -54,10 +55,18 @@ class Mixture(NamedTuple):
 
     tilts: list[tuple[float, float, float, float]]  # see Tilt
     weights: list[float]
-    ups: list[int]
-    downs: list[int]
+    uses: list[tuple[int, ...]]  # which tilts are in a term, one for each answer that it is about
     first_tilts: list[int]
     first_terms: list[int]
+
+
+# The tilts of a term, in steps of √2, from the number of its size and the ratio k.
+Shape = Callable[[int, int], tuple[int, ...]]
+
+
+def pair(size: int, ratio: int) -> tuple[int, int]:
+    """Of z, up, and of x, down."""
+    return size + ratio, size - ratio
 
 
 def start(task: Task, deltas: Sequence[float]) -> Pairs:
@@ -65,7 +74,8 @@ def start(task: Task, deltas: Sequence[float]) -> Pairs:
     answers, arms = len(task.answers), len(task.arms)
     c, e, least = _question(task)
     by_squares = task.noise == Noise.BOUNDED
-    mixture = _mixture(c, e, by_squares=by_squares)
+    found = mixture(pair, c, e, by_squares=by_squares)
+    ups, downs = found.pop("uses")
     levels = np.array([math.log(1 / delta) for delta in deltas])
     prices = {
         Price.INTERVAL: math.log(answers / INTERVALS),
@@ -83,9 +93,11 @@ def start(task: Task, deltas: Sequence[float]) -> Pairs:
         required=np.array([levels + prices[row] for row in Price]),
         obstacles=np.full((answers, 2), -1),
         failed_at=np.zeros(answers),
-        **mixture,
-        parts=np.zeros((len(Part), mixture["tilts"].shape[1])),
-        exponents=np.zeros_like(mixture["log_weights"]),
+        **found,
+        ups=ups,
+        downs=downs,
+        parts=np.zeros((len(Part), found["tilts"].shape[1])),
+        exponents=np.zeros_like(found["log_weights"]),
     )
 
 
@@ -112,30 +124,36 @@ def _typical_tilt(low: float, high: float, c: float, e: float) -> float:
     return min(max((e + (1.0 - c) * p) / (2 * p * (1 - p)), SMALLEST), LARGEST_FIRST)
 
 
+def mixture(shape: Shape, c: float, e: float, *, by_squares: bool) -> dict[str, Any]:
+    """Tilts, terms and weights of all cells."""
+    return dict(_mixture(shape, c, e, by_squares=by_squares))
+
+
 @lru_cache(maxsize=32)
-def _mixture(c: float, e: float, *, by_squares: bool) -> dict[str, Any]:
-    """Of all cells; made once for all runs that ask the same, and never written to."""
-    mixture = Mixture([], [], [], [], [0], [0])
+def _mixture(shape: Shape, c: float, e: float, *, by_squares: bool) -> dict[str, Any]:
+    """Made once for all runs that ask the same, and never written to."""
+    found = Mixture([], [], [], [0], [0])
     for cell in pairwise(CELLS):
-        _add_cell(mixture, _typical_tilt(*cell, c, e), by_squares=by_squares)
+        _add_cell(found, shape, _typical_tilt(*cell, c, e), by_squares=by_squares)
     return {
-        "tilts": np.ascontiguousarray(np.array(mixture.tilts).T),
-        "first_tilts": np.array(mixture.first_tilts),
-        "first_terms": np.array(mixture.first_terms),
-        "log_weights": np.log(mixture.weights),
-        "ups": np.array(mixture.ups),
-        "downs": np.array(mixture.downs),
+        "tilts": np.ascontiguousarray(np.array(found.tilts).T),
+        "first_tilts": np.array(found.first_tilts),
+        "first_terms": np.array(found.first_terms),
+        "log_weights": np.log(found.weights),
+        "uses": tuple(np.array(found.uses).T.copy()),
     }
 
 
-def _add_cell(mixture: Mixture, tilt: float, *, by_squares: bool) -> None:
+def _add_cell(mixture: Mixture, shape: Shape, tilt: float, *, by_squares: bool) -> None:
     """The tilts and terms of one more cell; their weights add up to 1, or less."""
     sizes = 1 + int(2 * math.log2(LARGEST / tilt))
-    usual = [(i, k, RATIOS[k] * (1 + abs(i - 2) / 2) ** -2) for i in range(sizes) for k in RATIOS]
+    usual = [
+        (shape(i, k), RATIOS[k] * (1 + abs(i - 2) / 2) ** -2) for i in range(sizes) for k in RATIOS
+    ]
     few = [
-        (i, k, weight)
-        for i, k, weight in usual
-        if by_squares and tilt * 2 ** ((i + abs(k)) / 2) < LARGEST_BY_SQUARES
+        (steps, weight)
+        for steps, weight in usual
+        if by_squares and tilt * 2 ** (max(steps) / 2) < LARGEST_BY_SQUARES
     ]
     _add_terms(mixture, usual, tilt, 1.0 - SQUARES if by_squares else 1.0, by_squares=False)
     _add_terms(mixture, few, tilt, SQUARES, by_squares=True)
@@ -145,14 +163,14 @@ def _add_cell(mixture: Mixture, tilt: float, *, by_squares: bool) -> None:
 
 def _add_terms(
     mixture: Mixture,
-    terms: list[tuple[int, int, float]],
+    terms: list[tuple[tuple[int, ...], float]],
     tilt: float,
     share: float,
     *,
     by_squares: bool,
 ) -> None:
-    """Terms (i, k, weight) of one kind: tilts of z and x by 2^((i + k)/2) and 2^((i − k)/2)."""
-    steps = sorted({i + k for i, k, _ in terms} | {i - k for i, k, _ in terms})
+    """Terms of one kind, each with its steps and its weight: tilts are tilt·2^(step/2)."""
+    steps = sorted({step for own, _ in terms for step in own})
     places = {step: len(mixture.tilts) + number for number, step in enumerate(steps)}
     for step in steps:
         size = tilt * 2 ** (step / 2)
@@ -162,11 +180,10 @@ def _add_terms(
             if by_squares
             else (size, math.expm1(size), math.expm1(-size), 0.0)
         )
-    total = sum(weight for _, _, weight in terms)
-    for i, k, weight in terms:
+    total = sum(weight for _, weight in terms)
+    for own, weight in terms:
         mixture.weights.append(share * weight / total)
-        mixture.ups.append(places[i + k])
-        mixture.downs.append(places[i - k])
+        mixture.uses.append(tuple(places[step] for step in own))
 
 
 @kernel
@@ -213,15 +230,18 @@ def excludes(test: Pairs, task: Task, evidence: Evidence, z: int) -> bool:
 
 
 def within(test: Pairs, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
-    """The mixtures stay those of the study's question: at the true means they know of no other."""
+    """The smallest ε' for which it would accept, by the evidence of the study's own question."""
 
     def still(asked: Task) -> bool:
-        c, e, least = _question(asked)
-        nothing_failed = np.full_like(test.obstacles, -1)
-        again = test._replace(c=c, e=e, least=least, obstacles=nothing_failed)
-        return bool(accepts(again, evidence, z, 0))
+        return bool(accepts(asked_otherwise(test, asked), evidence, z, 0))
 
     return of_question(task, evidence, still, relative=relative)
+
+
+def asked_otherwise(test: Pairs, task: Task) -> Pairs:
+    """The state for another ε. Mixtures stay: at the true means they know of one question alone."""
+    c, e, least = _question(task)
+    return test._replace(c=c, e=e, least=least, obstacles=np.full_like(test.obstacles, -1))
 
 
 PAIRS = StoppingTest(
@@ -241,3 +261,4 @@ PAIRS = StoppingTest(
     what="one e-process for each pair of plain options with bounded rewards, such as yes and no",
     source="docs/theory/pairs.md",
 )
+TESTS = {None: replace(PAIRS, bounded=PAIRS)}

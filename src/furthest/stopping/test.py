@@ -140,3 +140,8 @@ class StoppingTest:
     check: Callable[..., Any] | None = None
     compiled: bool = True
     takes_sums: bool = False
+
+    @property
+    def bounded_only(self) -> bool:
+        """Whether it is for bounded rewards of plain options, and for nothing else."""
+        return self.guarantee.noise == "bounded"

@@ -19,6 +19,7 @@ from furthest.study.chain import digest
 from furthest.study.conditions import (
     IN_DOUBT,
     REFUTED,
+    Base,
     base_of,
     conditions,
     failures,
@@ -136,45 +137,54 @@ def status(
 
 def certificate(name: str, ledger: Ledger, fold: Fold, log: Sequence[Event]) -> Certificate:
     """The proof of a study that has stopped, from all of its log."""
-    settings = ledger.settings
-    problem, strategy = settings.problem, settings.strategy
-    base = base_of(ledger, fold)
-    look = Look(fold)
+    settings, base = ledger.settings, base_of(ledger, fold)
+    problem, look = settings.problem, Look(fold)
     mark = look.score(fold.answer)
-    found = tuple(Verdicts(look, problem.answer_names))
     answer_name = problem.answer_names[fold.answer]
     events = log[: base.last]
-    rests_on = conditions(base)
-    standing = standing_of(rests_on, theorem=strategy.guarantee_for(problem).proven)
+    theorem = settings.strategy.guarantee_for(problem).proven
+    common = _common(name, base, events, fold.state.evidence.counts, theorem=theorem)
+    found = tuple(Verdicts(look, problem.answer_names))
     return Certificate(
-        study=name,
         answer=fold.answer,
         answer_name=answer_name,
+        guarantee=guarantee(settings, answer_name, common["conditions"]),
+        verdicts=found,
+        contenders=tuple(each.answer for each in found if each.verdict == ACCEPTED),
         statistic=mark.statistic,
         threshold=mark.threshold,
         meaning=mark.meaning,
-        delta=settings.delta,
-        guarantee=guarantee(settings, answer_name, rests_on),
-        standing=standing,
-        proven=standing == PROVEN,
-        conditions=rests_on,
-        contenders=tuple(each.answer for each in found if each.verdict == ACCEPTED),
-        verdicts=found,
-        measurements=int(fold.state.evidence.counts.sum()),
-        pulls=tuple(fold.state.evidence.counts.tolist()),
-        added=len(base.counted.moments_of_added),
-        failed=len(failures(base)),
-        order=settings.order,
-        warnings=warnings_of(rests_on),
-        strategy=strategy.describe(),
-        problem=problem_data(problem),
-        created_at=ledger.created.at,
         stopped_at=events[-1].at,
-        log_events=len(events),
-        log_digest=digest(events),
         chained_from=_chained_from(ledger, len(events)),
-        cost=cost_of(problem, fold.state.evidence.counts),
+        **common,
     )
+
+
+def _common(
+    name: str, base: Base, log: Sequence[Event], pulls: ArrayLike, *, theorem: bool
+) -> dict[str, Any]:
+    """What certificate and conclusion say alike; `theorem` if one promises anything."""
+    settings, rests_on = base.ledger.settings, conditions(base)
+    standing = standing_of(rests_on, theorem=theorem)
+    return {
+        "study": name,
+        "delta": settings.delta,
+        "standing": standing,
+        "proven": standing == PROVEN,
+        "conditions": rests_on,
+        "measurements": int(np.sum(pulls)),
+        "pulls": tuple(np.asarray(pulls).tolist()),
+        "added": len(base.counted.moments_of_added),
+        "failed": len(failures(base)),
+        "order": settings.order,
+        "warnings": warnings_of(rests_on),
+        "strategy": settings.strategy.describe(),
+        "problem": problem_data(settings.problem),
+        "created_at": log[0].at,
+        "log_events": len(log),
+        "log_digest": digest(log),
+        "cost": cost_of(settings.problem, pulls),
+    }
 
 
 def cost_of(problem: Problem, pulls: ArrayLike) -> float | None:
@@ -193,8 +203,7 @@ def conclusion(name: str, log: Sequence[Event], spent: Event | None = None) -> C
     With the event of that the study had not stopped by then, and the candidate is the one it names.
     """
     ledger = Ledger.of(log)
-    settings = ledger.settings
-    problem, strategy = settings.problem, settings.strategy
+    settings, problem = ledger.settings, ledger.settings.problem
     ended = None if spent is None or spent.arm is None else Outcome(spent.arm, int(spent.data))
     with usable_strategy():
         fold = Fold(settings, ended)
@@ -206,41 +215,24 @@ def conclusion(name: str, log: Sequence[Event], spent: Event | None = None) -> C
     ]
     eps = None if answer is None else _certified(fold, answer)
     answer_name = None if answer is None else problem.answer_names[answer]
-    base = base_of(ledger)
-    rests_on = conditions(base)
     claims = _concluding_claims(settings, answer_name, eps, len(remaining))
-    theorem = bool(claims) and strategy.guarantee_for(problem).proven
-    standing = standing_of(rests_on, theorem=theorem)
+    theorem = bool(claims) and settings.strategy.guarantee_for(problem).proven
     pulls = ledger.measured.columns.pulls(len(problem.arms))
+    common = _common(name, base_of(ledger), log, pulls, theorem=theorem)
+    promise = promised(settings, "; and ".join(claims), common["conditions"])
     return Conclusion(
-        study=name,
         answer=answer,
         answer_name=answer_name,
         certified_eps=eps,
         eps=problem.eps,
         notion=problem.notion,
-        delta=settings.delta,
         budget=ledger.budget or 0,
-        guarantee=promised(settings, "; and ".join(claims), rests_on) if claims else NOTHING,
-        standing=standing,
-        proven=standing == PROVEN,
-        conditions=rests_on,
+        guarantee=promise if claims else NOTHING,
         remaining=tuple(remaining),
         verdicts=found,
-        measurements=ledger.outcomes,
-        pulls=tuple(pulls.tolist()),
-        added=len(base.counted.moments_of_added),
-        failed=len(failures(base)),
-        order=settings.order,
-        warnings=warnings_of(rests_on),
-        strategy=strategy.describe(),
-        problem=problem_data(problem),
-        created_at=ledger.created.at,
         ended_at=log[-1].at,
-        log_events=len(log),
-        log_digest=digest(log),
         chained_from=ledger.chained_from,
-        cost=cost_of(problem, pulls),
+        **common,
     )
 
 

@@ -42,7 +42,7 @@ from furthest.errors import (
     nearest_name,
 )
 from furthest.problem import Problem
-from furthest.strategy import Strategy, check_level, is_place
+from furthest.strategy import Strategy, check_budget, check_level, is_place
 
 # What a log means. A newer number is refused; older ones stay readable. Version 1 had no order of
 # its own, but that in which results were told, and no event at the end; 1 and 2 had no chain; up to
@@ -81,9 +81,6 @@ MOST_NUMBERS = 2**16
 
 # Where they are put in: an entry that no other part of a question has.
 PLACE = {"float64": "\0"}
-
-# Of a budget; more have no exact mean in double precision.
-MOST_MEASUREMENTS = 2**50
 
 # Of a study, before the numbers of its trials.
 TAG = re.compile(r"\w{1,64}", re.ASCII)
@@ -246,7 +243,8 @@ class Settings:
         check_level(self.delta)
         if not 0 < self.lease < math.inf:
             raise InputError(f"the lease must be a positive number of seconds, not {self.lease!r}")
-        check_budget(self.budget)
+        if self.budget is not None:
+            check_budget(self.budget)
         if self.seed < 0:
             raise InputError(f"seed must be at least 0, not {self.seed}")
         if not TAG.fullmatch(self.tag):
@@ -363,12 +361,6 @@ def _listed(value: Any) -> Any:
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     return "unknown" if value is None else value
-
-
-def check_budget(budget: int | None) -> None:
-    """Refuse what is no number of measurements."""
-    if budget is not None and (type(budget) is not int or not 1 <= budget <= MOST_MEASUREMENTS):
-        raise InputError(f"a budget must be a whole number of measurements, not {budget!r}")
 
 
 def _words(strategy: Strategy) -> str:

@@ -26,6 +26,7 @@ from furthest.errors import (
     VerificationError,
     nearest_name,
 )
+from furthest.strategy import MOST_MEASUREMENTS
 from furthest.study.chain import CHAINED, digest, link
 from furthest.study.events import (
     ADDED,
@@ -34,7 +35,6 @@ from furthest.study.events import (
     CREATED,
     EXTENDED,
     FAILED,
-    MOST_MEASUREMENTS,
     SEALED,
     SPENT,
     STOPPED,

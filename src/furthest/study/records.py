@@ -139,25 +139,22 @@ class Condition:
     evidence: str
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """Everything that a stopped study hands over. Later events do not change it.
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """What certificates and conclusions have in common.
 
     Attributes:
         study: The study's name.
-        answer: The number of the answer.
+        answer: The number of the answer, or of the candidate; None if there is none, because the
+            initial design is not complete.
         answer_name: Its name.
-        statistic: What the stopping rule had reached.
-        threshold: What it had to reach.
-        meaning: What the statistic is.
         delta: The allowed probability of error, all of it spent.
-        guarantee: What is promised about the answer, in words.
+        guarantee: What is promised, in words.
         standing: `proven`; `proven if`: a condition is in doubt; or `not proven`: a condition is
-            refuted, or the stopping rule is no theorem.
+            refuted, the stopping rule is no theorem, or there is nothing to promise.
         proven: Whether it is proven without any if.
         conditions: Everything that the guarantee rests on.
-        contenders: Every answer that the test accepts as within ε of the best.
-        verdicts: What is known about each answer.
+        verdicts: What is known about each answer, at the ε that was asked for.
         measurements: Results that count.
         pulls: The same per arm.
         added: Of them, those that the study had not asked for.
@@ -167,8 +164,7 @@ class Certificate:
         strategy: What decided, as plain data.
         problem: What was asked, as plain data.
         created_at: When the study began, in seconds since 1970.
-        stopped_at: When the last result that counts was told.
-        log_events: The certificate rests on so many events …
+        log_events: The document rests on so many events …
         log_digest: … with this SHA-256.
         chained_from: From this event on each carries a digest of all before it, so that a change
             shows; None in the log of an older furthest that was not sealed yet.
@@ -177,17 +173,13 @@ class Certificate:
     """
 
     study: str
-    answer: int
-    answer_name: str
-    statistic: float
-    threshold: float
-    meaning: str
+    answer: int | None
+    answer_name: str | None
     delta: float
     guarantee: str
     standing: str
     proven: bool
     conditions: tuple[Condition, ...]
-    contenders: tuple[int, ...]
     verdicts: tuple[AnswerVerdict, ...]
     measurements: int
     pulls: tuple[int, ...]
@@ -198,16 +190,49 @@ class Certificate:
     strategy: Mapping[str, Any]
     problem: Mapping[str, Any]
     created_at: float
-    stopped_at: float
     log_events: int
     log_digest: str
     chained_from: int | None
-    cost: float | None = None
+    cost: float | None
     version: str = __version__
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for JSON."""
         return _plain(self)
+
+    def _card(self, title: str, figures: str) -> str:
+        """As a notebook shows it."""
+        return display.card(
+            f"{self.study}: {title}",
+            display.line(sentence(self.guarantee), TONES[self.standing]),
+            display.line(figures, "soft"),
+            _warnings(self.warnings),
+            _verdict_table(self.verdicts, self.standing),
+            display.line(
+                f"rests on {self.log_events:,} events, SHA-256 {self.log_digest[:16]}…", "soft"
+            ),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Certificate(Document):
+    """Everything that a stopped study hands over. Later events do not change it.
+
+    Attributes:
+        statistic: What the stopping rule had reached.
+        threshold: What it had to reach.
+        meaning: What the statistic is.
+        contenders: Every answer that the test accepts as within ε of the best.
+        stopped_at: When the last result that counts was told.
+    """
+
+    answer: int
+    answer_name: str
+    statistic: float
+    threshold: float
+    meaning: str
+    contenders: tuple[int, ...]
+    stopped_at: float
 
     def __repr__(self) -> str:
         return (
@@ -218,97 +243,37 @@ class Certificate:
         )
 
     def _repr_html_(self) -> str:
-        return display.card(
-            f"{self.study}: {self.answer_name}",
-            display.line(sentence(self.guarantee), TONES[self.standing]),
-            display.line(
-                f"{display.count(self.measurements, 'measurement')}{_paid(self.cost)}, "
-                f"{self.added:,} of them added, {self.failed:,} failed; statistic "
-                f"{self.statistic:.3f}, threshold {self.threshold:.3f}",
-                "soft",
-            ),
-            _warnings(self.warnings),
-            _verdict_table(self.verdicts, self.standing),
-            display.line(
-                f"rests on {self.log_events:,} events, SHA-256 {self.log_digest[:16]}…", "soft"
-            ),
+        return self._card(
+            self.answer_name,
+            f"{display.count(self.measurements, 'measurement')}{_paid(self.cost)}, "
+            f"{self.added:,} of them added, {self.failed:,} failed; statistic "
+            f"{self.statistic:.3f}, threshold {self.threshold:.3f}",
         )
 
 
-@dataclass(frozen=True)
-class Conclusion:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Conclusion(Document):
     """What is proven when the budget of a study is spent and it has no answer.
 
     All of it holds at once, with probability 1 − δ, together with every other conclusion of the
     study and with its certificate, should there be one later: docs/theory/budget.md.
 
     Attributes:
-        study: The study's name.
-        answer: The number of the candidate; None if the initial design is not complete.
-        answer_name: Its name.
         certified_eps: The smallest ε for which it is proven that the candidate is within ε of the
             best, in the notion of the study; None if that is proven for none.
         eps: The ε that was asked for.
         notion: `additive` or `multiplicative`.
-        delta: The allowed probability of error.
         budget: How many measurements were allowed.
-        guarantee: What is promised, in words.
-        standing: `proven`; `proven if`: a condition is in doubt; or `not proven`: a condition is
-            refuted, the stopping rule is no theorem, or there is nothing to promise.
-        proven: Whether it is proven without any if.
-        conditions: Everything that the guarantee rests on.
         remaining: Every answer that may still be within the ε that was asked for.
-        verdicts: What is known about each answer, at that ε.
-        measurements: Results that count.
-        pulls: The same per arm.
-        added: Of them, those that the study had not asked for.
-        failed: Trials that failed before the end.
-        order: In which order results count: `asked` or `told`.
-        warnings: Which conditions are in doubt or refuted, and why.
-        strategy: What decided, as plain data.
-        problem: What was asked, as plain data.
-        created_at: When the study began, in seconds since 1970.
         ended_at: When the last event was written that it rests on.
-        log_events: The conclusion rests on so many events …
-        log_digest: … with this SHA-256.
-        chained_from: From this event on each carries a digest of all before it.
-        cost: What the results have cost; None where nobody said what they do.
-        version: The furthest that made it.
     """
 
-    study: str
-    answer: int | None
-    answer_name: str | None
     certified_eps: float | None
     eps: float
     notion: str
-    delta: float
     budget: int
-    guarantee: str
-    standing: str
-    proven: bool
-    conditions: tuple[Condition, ...]
     remaining: tuple[int, ...]
-    verdicts: tuple[AnswerVerdict, ...]
-    measurements: int
-    pulls: tuple[int, ...]
-    added: int
-    failed: int
-    order: str
-    warnings: tuple[str, ...]
-    strategy: Mapping[str, Any]
-    problem: Mapping[str, Any]
-    created_at: float
     ended_at: float
-    log_events: int
-    log_digest: str
-    chained_from: int | None
-    cost: float | None = None
-    version: str = __version__
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
-        return _plain(self)
 
     def __repr__(self) -> str:
         return (
@@ -318,19 +283,10 @@ class Conclusion:
         )
 
     def _repr_html_(self) -> str:
-        return display.card(
-            f"{self.study}: inconclusive",
-            display.line(sentence(self.guarantee), TONES[self.standing]),
-            display.line(
-                f"{display.count(self.measurements, 'measurement')}, a budget of {self.budget:,}; "
-                f"{len(self.remaining):,} of {len(self.problem['answer_names']):,} answers remain",
-                "soft",
-            ),
-            _warnings(self.warnings),
-            _verdict_table(self.verdicts, self.standing),
-            display.line(
-                f"rests on {self.log_events:,} events, SHA-256 {self.log_digest[:16]}…", "soft"
-            ),
+        return self._card(
+            "inconclusive",
+            f"{display.count(self.measurements, 'measurement')}, a budget of {self.budget:,}; "
+            f"{len(self.remaining):,} of {len(self.problem['answer_names']):,} answers remain",
         )
 
 

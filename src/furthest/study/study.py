@@ -29,7 +29,7 @@ from furthest.errors import (
     nearest_name,
 )
 from furthest.problem import Problem
-from furthest.strategy import Strategy
+from furthest.strategy import Strategy, check_budget
 from furthest.study.chain import chained
 from furthest.study.events import (
     ADDED,
@@ -48,7 +48,6 @@ from furthest.study.events import (
     Event,
     Note,
     Settings,
-    check_budget,
     columns,
     size_of,
     storable,
@@ -511,7 +510,7 @@ class Study:
         check_budget(budget)
         with self._writing() as new:
             ledger = self._ledger
-            if ledger.budget is None or budget is None:
+            if ledger.budget is None:
                 raise StudyError(f"the study {self._name!r} has no budget: it needs none to go on")
             if budget < ledger.budget:
                 raise StudyError(
