@@ -72,8 +72,10 @@ def cheapest(problem, mu):
             method="SLSQP",
             options={"maxiter": 2000, "ftol": 1e-10},
         )
-        assert spare(result.x).min() > -1e-6  # so much does buy a proof
-        bought.append((result.fun, np.exp(result.x)))
+        least = spare(result.x).min()
+        assert least > -1e-4  # how near SciPy comes depends on the processor
+        enough = 2.0 / (2.0 + least)  # distances are proportional to the counts
+        bought.append((enough * result.fun, enough * np.exp(result.x)))
     return min(bought, key=lambda each: each[0])
 
 
