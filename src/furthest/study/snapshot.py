@@ -84,13 +84,13 @@ def load(log: str) -> Snapshot | None:
 
 def save(log: str, snapshot: Snapshot) -> None:
     """Keep a snapshot, if there is where to."""
-    data: dict[str, Any] = {"software": software()}
-    stored: dict[str, NDArray[Any]] = {}
-    for each, parts in zip(PARTS, snapshot, strict=True):
-        columns, data[each] = parts or Parts({}, {})
-        stored |= {each + name: column for name, column in columns.items()}
-    stored["rest"] = np.frombuffer(json.dumps(data).encode(), np.uint8)
     with suppress(OSError, RuntimeError):  # the latter where there is no home
+        data: dict[str, Any] = {"software": software()}
+        stored: dict[str, NDArray[Any]] = {}
+        for each, parts in zip(PARTS, snapshot, strict=True):
+            columns, data[each] = parts or Parts({}, {})
+            stored |= {each + name: column for name, column in columns.items()}
+        stored["rest"] = np.frombuffer(json.dumps(data).encode(), np.uint8)
         folder = _folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_beside(folder / f"{log}.npz", lambda draft: np.savez(draft, **stored))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The results of a log in columns: some 80 bytes each, where an event takes 600."""
+"""The results of a log in columns: some 60 bytes each, where an event takes 600."""
 
 from array import array
 from collections.abc import Iterable, Iterator
