@@ -34,7 +34,7 @@ def study_of(answers: int, dimension: int, measurements: int, folder: str) -> ft
     mu *= 2 / np.ptp(arms @ mu)
     problem = ft.Problem(arms, eps=0.1)
     where = f"sqlite:///{folder}/studies.db"
-    study = ft.Study.create(f"{answers}", problem, 0.05, where, ft.Strategy("uniform"))
+    study = ft.Study.create(f"{answers}", problem, 0.05, where, strategy=ft.Strategy("uniform"))
     drawn = [*problem.task.initial.tolist(), *rng.integers(answers, size=measurements).tolist()]
     study.tell_many([{"arm": arm, "value": float(arms[arm] @ mu + rng.normal())} for arm in drawn])
     return study

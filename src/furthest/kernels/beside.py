@@ -20,12 +20,13 @@ from furthest.kernels.contrasts import (
     Roll,
     Scratch,
     TopWrong,
+    Values,
     Weight,
     beyond_ellipsoid,
+    forms_of,
     log_e_value,
     squared_distance,
     strength,
-    take_forms,
 )
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Matrix, Vector, combine, fill, matvec
@@ -123,7 +124,7 @@ def _hold(state: TopWrong, case: Case, z: int, x: int, tilt: float, kind: int) -
     for i in range(y.shape[0]):
         y[i] = case.answers[z, i] - case.c * case.answers[x, i]
         dual[i] = case.projected[i, z] - (case.c - tilt) * case.projected[i, x]
-    take_forms(state, inverse, tilt, case.answers[x], state.forms[Forms.PAIR + kind])
+    _keep(forms_of(state, inverse, tilt, case.answers[x]), state.forms[Forms.PAIR + kind])
     matvec(inverse, dual, dual2)
     matvec(inverse, image, image2)
     first = kind * MIXED
@@ -144,6 +145,12 @@ def _hold(state: TopWrong, case: Case, z: int, x: int, tilt: float, kind: int) -
 
 
 @kernel
+def _keep(forms: Values, row: Vector) -> None:
+    for k in range(row.shape[0]):
+        row[k] = forms[k]
+
+
+@kernel
 def bring(state: TopWrong, case: Case, z: int, other: int) -> None:
     """An answer to stand beside the pair that is held: the forms of a = j − z, and the mixed."""
     if state.rolls[Roll.KNOWN, other] == 0:
@@ -152,7 +159,7 @@ def bring(state: TopWrong, case: Case, z: int, other: int) -> None:
         for i in range(step.shape[0]):
             step[i] = case.answers[other, i] - case.answers[z, i]
             dual[i] = case.projected[i, other] - case.projected[i, z]
-        take_forms(state, case.inverse, 0.0, step, state.steps[other])
+        _keep(forms_of(state, case.inverse, 0.0, step), state.steps[other])
     for kind in range(2 if case.tilt != 0.0 else 1):
         _mix(state, case.answers[other], case.answers[z], kind)
 
@@ -203,6 +210,12 @@ def _sum_up(state: TopWrong, other: int, s: float, kind: int) -> bool:
 
 
 @kernel
+def _found(state: TopWrong) -> Values:
+    f = state.forms[Forms.FOUND]
+    return f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8]
+
+
+@kernel
 def is_beyond(state: TopWrong, case: Case, z: int, x: int, other: int) -> bool:
     """`beyond_ellipsoid` for what is held and brought."""
     gap1 = case.values[other] - case.c * case.values[x] + case.e
@@ -232,7 +245,7 @@ def strength_alone(state: TopWrong, case: Case, x: int, other: int) -> float:
     gap = case.values[other] - case.c * case.values[x] + case.e
     if not gap > 0.0:
         return -math.inf
-    return log_e_value(state, case.rounds, gap, state.forms[Forms.FOUND])
+    return log_e_value(state, case.rounds, gap, _found(state))
 
 
 @kernel
@@ -245,4 +258,4 @@ def strength_beside(state: TopWrong, case: Case, z: int, x: int, other: int) -> 
     gap += lean * (values[z] - values[other])
     if not gap > 0.0:
         return -math.inf
-    return log_e_value(state, case.rounds, gap, state.forms[Forms.FOUND])
+    return log_e_value(state, case.rounds, gap, _found(state))

@@ -104,6 +104,10 @@ class Form(IntEnum):
     BASE = 8  # ⟨y, τ − Bᵀm⟩
 
 
+# All of them, in this order.
+Values = tuple[float, float, float, float, float, float, float, float, float]
+
+
 class Forms(IntEnum):
     """Rows of TopWrong.forms. Of two of a kind the first is as asked of all, the other of z."""
 
@@ -207,13 +211,12 @@ def strength(
     gap = (values[z] - least * values[x] + case.e) + lean * (values[z] - values[other]) + slack
     if not gap > 0.0:
         return -math.inf
-    forms = state.forms[Forms.FOUND]
-    take_forms(state, case.inverse, tilt, answers[x], forms)
+    forms = forms_of(state, case.inverse, tilt, answers[x])
     return log_e_value(state, case.rounds, gap, forms)
 
 
 @kernel
-def take_forms(state: TopWrong, inverse: Matrix, tilt: float, best: Vector, out: Vector) -> None:
+def forms_of(state: TopWrong, inverse: Matrix, tilt: float, best: Vector) -> Values:
     """All forms of the contrast y in `state.vectors`, where `dual` is V⁻¹y', y' = y + tilt·x."""
     vectors, drift, spread = state.vectors, state.drift, state.spread
     y, dual = vectors[Scratch.CONTRAST], vectors[Scratch.DUAL]
@@ -239,14 +242,11 @@ def take_forms(state: TopWrong, inverse: Matrix, tilt: float, best: Vector, out:
         cross2 += image[i] * dual[i]
         sway += image[i] * bent[i]
         sway2 += image[i] * image[i]
-    out[Form.NORM], out[Form.NORM2] = norm, norm2
-    out[Form.CROSS], out[Form.CROSS2] = cross, cross2
-    out[Form.SWAY], out[Form.SWAY2] = sway, sway2
-    out[Form.VARIANCE], out[Form.SIZE], out[Form.BASE] = variance, size, base
+    return norm, norm2, cross, cross2, sway, sway2, variance, size, base
 
 
 @kernel
-def log_e_value(state: TopWrong, rounds: float, gap: float, forms: Vector) -> float:
+def log_e_value(state: TopWrong, rounds: float, gap: float, forms: Values) -> float:
     """F of a contrast with these forms: its log e-value at the worst λ that is in doubt.
 
     In doubt are the λ of every ellipsoid with ⟨λ, y⟩ + e ≤ 0; +∞ where there is none. With
@@ -256,6 +256,7 @@ def log_e_value(state: TopWrong, rounds: float, gap: float, forms: Vector) -> fl
     With a tilt, in doubt are the λ with ⟨λ, y'⟩ + e ≤ 0. Then y' takes the place of y in q and gap,
     and By − b·y' = Dy − b·tilt·x that of Dy.
     """
+    norm, norm2, cross, cross2, sway, sway2, variance, size, base = forms
     least = -math.inf
     ellipsoids = state.ellipsoids
     for j in range(ellipsoids.shape[1]):
@@ -263,21 +264,21 @@ def log_e_value(state: TopWrong, rounds: float, gap: float, forms: Vector) -> fl
         squared_radius = ellipsoids[Ellipsoid.SQUARED_RADIUS, j]
         if squared_radius == math.inf:
             continue
-        q = forms[Form.NORM] + kappa * forms[Form.NORM2]
+        q = norm + kappa * norm2
         room = squared_radius - gap * gap / q
         if room < 0.0:
             return math.inf
-        along = (forms[Form.CROSS] + kappa * forms[Form.CROSS2]) / q
+        along = (cross + kappa * cross2) / q
         p = state.weighting[Weight.TOTAL] + along
         if p > 0.0:
-            sway = forms[Form.SWAY] + kappa * forms[Form.SWAY2]
-            nuisance = max(0.0, sway - along * along * q)
+            nuisance = max(0.0, sway + kappa * sway2 - along * along * q)
             least = max(least, p * gap - math.sqrt(nuisance * room))
-    t, variance, size = forms[Form.BASE] + least, forms[Form.VARIANCE], forms[Form.SIZE]
     if state.shapes.shape[1] == 0:
-        return log_one_sided(t, variance, size, state.directions)
+        return log_one_sided(base + least, variance, size, state.directions)
     bound = state.residual[Residual.BOUND]
-    return log_one_sided_student(t, variance, size, bound, rounds, state.directions, state.shapes)
+    return log_one_sided_student(
+        base + least, variance, size, bound, rounds, state.directions, state.shapes
+    )
 
 
 @kernel
