@@ -129,3 +129,39 @@ def test_singular_matrices_are_refused(matrix):
 
 def test_badly_scaled_matrices_are_not_singular():
     assert linalg.cholesky(np.diag([1e-200, 1.0, 1e200]))
+
+
+@pytest.mark.parametrize("many", [linalg.BLOCK, linalg.BLOCK + 1, 3 * linalg.BLOCK + 7])
+@pytest.mark.parametrize("d", [1, 4, 11, 18])
+def test_wide_matrices_go_block_by_block(d, many):
+    rng = np.random.default_rng(d)
+    rows, x = rng.standard_normal((d, many)), rng.standard_normal(d)
+    out = np.full(many, np.nan)
+    linalg.combine(x, rows, out)
+    np.testing.assert_allclose(out, x @ rows, atol=1e-12)
+    matrix = positive_definite(d, rng)
+    factor = np.linalg.cholesky(matrix)
+    lower, whole, first = rows.copy(), rows.copy(), np.full((d, many), np.nan)
+    linalg.solve_lower_many(factor, lower)
+    np.testing.assert_allclose(factor @ lower, rows, atol=1e-9)
+    linalg.solve_lower_into(factor, rows, many - 1, first)
+    np.testing.assert_allclose(first[:, :-1], lower[:, :-1], rtol=1e-12)
+    assert np.isnan(first[:, -1]).all()
+    linalg.solve_lower_many(factor, whole)
+    linalg.solve_lower_transposed_many(factor, whole)
+    np.testing.assert_allclose(matrix @ whole, rows, atol=1e-8)
+
+
+@pytest.mark.parametrize("d", [1, 3, 8, 21])
+def test_products_and_quadratic_forms(d):
+    rng = np.random.default_rng(d)
+    rows = rng.standard_normal((d, 60))
+    products = np.tril(rng.standard_normal((d, d)))
+    expected = products + np.tril(rows[:, :37] @ rows[:, :37].T)
+    linalg.add_products(rows, 37, products)
+    np.testing.assert_allclose(np.tril(products), np.tril(expected), atol=1e-12)
+    form = products + np.tril(products, -1).T
+    work, out = np.zeros(20), np.full(20, np.nan)
+    linalg.quadratic_forms(products, rows, 13, work, out)
+    part = rows[:, 13:33]
+    np.testing.assert_allclose(out, np.einsum("ij,ik,kj->j", part, form, part), atol=1e-10)

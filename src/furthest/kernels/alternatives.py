@@ -10,7 +10,7 @@ import math
 
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.jit import inlined, kernel
-from furthest.kernels.linalg import BLOCK, Matrix, Vector
+from furthest.kernels.linalg import BLOCK, Matrix, Vector, fill
 from furthest.task import Task
 
 # ‖y‖² below this share of ‖z‖² is rounding: z = c·x, which no parameter can tell apart.
@@ -30,18 +30,35 @@ def contrast_norms(columns: Matrix, duals: Matrix, z: int, c: float, out: Vector
     With the answers as columns and V⁻¹·answers as duals this is ‖z − c·x‖²_{V⁻¹}.
     """
     m = out.shape[0]
+    if m > BLOCK:
+        return _wide_norms(columns, duals, z, c, out)
     own = 0.0
-    for low in range(0, m, BLOCK):
-        high = min(low + BLOCK, m)
+    for x in range(m):
+        out[x] = 0.0
+    for i in range(columns.shape[0]):
+        column, dual = columns[i], duals[i]
+        zi, pi = column[z], dual[z]
+        own += zi * pi
+        for x in range(m):
+            out[x] += (zi - c * column[x]) * (pi - c * dual[x])
+    return own
+
+
+@kernel
+def _wide_norms(columns: Matrix, duals: Matrix, z: int, c: float, out: Vector) -> float:
+    """`contrast_norms`, block by block."""
+    own = 0.0
+    for low in range(0, out.shape[0], BLOCK):
+        part = out[low : low + BLOCK]
+        high = low + part.shape[0]
+        fill(part, 0.0)
         own = 0.0
-        for x in range(low, high):
-            out[x] = 0.0
         for i in range(columns.shape[0]):
-            column, dual = columns[i], duals[i]
-            zi, pi = column[z], dual[z]
+            column, dual = columns[i, low:high], duals[i, low:high]
+            zi, pi = columns[i, z], duals[i, z]
             own += zi * pi
-            for x in range(low, high):
-                out[x] += (zi - c * column[x]) * (pi - c * dual[x])
+            for x in range(part.shape[0]):
+                part[x] += (zi - c * column[x]) * (pi - c * dual[x])
     return own
 
 

@@ -14,15 +14,16 @@ from typing import NamedTuple
 import numpy as np
 
 from furthest.codes import Noise
-from furthest.kernels.jit import kernel
+from furthest.kernels.jit import inlined, kernel
 from furthest.kernels.linalg import (
     BLOCK,
     Counts,
     Matrix,
     Vector,
+    add_scaled,
     cholesky,
     combine,
-    combine_within,
+    combine_block,
     copy,
     dot,
     fill,
@@ -188,21 +189,41 @@ def _update(task: Task, evidence: Evidence, arm: int, surprise: float, size: flo
             inverse[i, j] -= scale * step[j]
             matrix[i, j] += size * a[i] * a[j]
 
-    along, projected = evidence.along_answers, evidence.projected
-    for low in range(0, along.shape[0], BLOCK):
-        high = min(low + BLOCK, along.shape[0])
-        combine_within(step, task.answer_columns, low, high, along)
-        for z in range(low, high):
-            evidence.values[z] += surprise * along[z]
-        for i in range(d):
-            scale = shrink * step[i]
-            for z in range(low, high):
-                projected[i, z] -= scale * along[z]
+    if evidence.values.shape[0] > BLOCK:
+        _update_wide(task, evidence, surprise, shrink)
+    else:
+        _update_answers(task, evidence, surprise, shrink)
 
     across = evidence.along_arms
     combine(step, task.arm_columns, across)
     for b in range(across.shape[0]):
         evidence.widths[b] -= shrink * across[b] * across[b]
+
+
+@inlined
+def _update_answers(task: Task, evidence: Evidence, surprise: float, shrink: float) -> None:
+    """Values and V⁻¹z of the answers, where `step` is V⁻¹a."""
+    step, along, projected = evidence.step, evidence.along_answers, evidence.projected
+    combine(step, task.answer_columns, along)
+    for z in range(along.shape[0]):
+        evidence.values[z] += surprise * along[z]
+    for i in range(step.shape[0]):
+        scale = shrink * step[i]
+        for z in range(along.shape[0]):
+            projected[i, z] -= scale * along[z]
+
+
+@kernel
+def _update_wide(task: Task, evidence: Evidence, surprise: float, shrink: float) -> None:
+    """The same, block by block."""
+    step, projected = evidence.step, evidence.projected
+    for low in range(0, evidence.values.shape[0], BLOCK):
+        along = evidence.along_answers[low : low + BLOCK]
+        high = low + along.shape[0]
+        combine_block(step, task.answer_columns, low, along)
+        add_scaled(surprise, along, evidence.values[low:high])
+        for i in range(step.shape[0]):
+            add_scaled(-shrink * step[i], along, projected[i, low:high])
 
 
 @kernel

@@ -19,8 +19,8 @@ Counts = NDArray[np.int64]
 # A pivot below this share of its diagonal entry counts as zero.
 SINGULAR = 1e-13
 
-# Columns that are worked on together, so that of many each comes from memory once. No sum depends
-# on it.
+# Columns that are worked on together where there are more, so that each comes from memory once.
+# (Views, and loops from 0: Numba cannot vectorise a loop from a number that may be negative.)
 BLOCK = 512
 
 
@@ -92,39 +92,48 @@ def matvec(matrix: Matrix, x: Vector, out: Vector) -> None:
         out[i] = total
 
 
-@inlined
-def combine_within(x: Vector, rows: Matrix, low: int, high: int, out: Vector) -> None:
-    """out_j = Σ_i x_i rows[i, j] for low ≤ j < high, streaming along the rows."""
-    for j in range(low, high):
-        out[j] = 0.0
-    for i in range(x.shape[0]):
-        scale = x[i]
-        for j in range(low, high):
-            out[j] += scale * rows[i, j]
+@kernel
+def _combine_wide(x: Vector, rows: Matrix, out: Vector) -> None:
+    """`combine`, block by block."""
+    for low in range(0, out.shape[0], BLOCK):
+        combine_block(x, rows, low, out[low : low + BLOCK])
 
 
 @kernel
-def combine_fours(x: Vector, rows: Matrix, low: int, high: int, out: Vector) -> None:
-    """The same, four rows at a time: more than twice as fast, with other last digits."""
-    for j in range(low, high):
-        out[j] = 0.0
-    whole = x.shape[0] - x.shape[0] % 4
+def combine_block(x: Vector, rows: Matrix, low: int, out: Vector) -> None:
+    """out_j = Σ_i x_i rows[i, low + j], four rows at a time: with other last digits."""
+    high, d = low + out.shape[0], x.shape[0]
+    fill(out, 0.0)
+    whole = d - d % 4
     for i in range(0, whole, 4):
         s0, s1, s2, s3 = x[i], x[i + 1], x[i + 2], x[i + 3]
-        r0, r1, r2, r3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-        for j in range(low, high):
+        r0, r1 = rows[i, low:high], rows[i + 1, low:high]
+        r2, r3 = rows[i + 2, low:high], rows[i + 3, low:high]
+        for j in range(out.shape[0]):
             out[j] += (s0 * r0[j] + s1 * r1[j]) + (s2 * r2[j] + s3 * r3[j])
-    for i in range(whole, x.shape[0]):
-        scale, row = x[i], rows[i]
-        for j in range(low, high):
-            out[j] += scale * row[j]
+    for i in range(whole, d):
+        add_scaled(x[i], rows[i, low:high], out)
+
+
+@inlined
+def add_scaled(scale: float, source: Vector, out: Vector) -> None:
+    """out += scale·source."""
+    for j in range(out.shape[0]):
+        out[j] += scale * source[j]
 
 
 @inlined
 def combine(x: Vector, rows: Matrix, out: Vector) -> None:
-    """out = Σ_i x_i rows[i]."""
-    for low in range(0, out.shape[0], BLOCK):
-        combine_within(x, rows, low, min(low + BLOCK, out.shape[0]), out)
+    """out = Σ_i x_i rows[i], streaming along the rows."""
+    if out.shape[0] > BLOCK:
+        _combine_wide(x, rows, out)
+        return
+    for j in range(out.shape[0]):
+        out[j] = 0.0
+    for i in range(x.shape[0]):
+        scale = x[i]
+        for j in range(out.shape[0]):
+            out[j] += scale * rows[i, j]
 
 
 @kernel
@@ -224,33 +233,31 @@ def add_products(rows: Matrix, count: int, out: Matrix) -> None:
 
 
 @kernel
-def quadratic_forms(
-    matrix: Matrix, columns: Matrix, low: int, high: int, work: Vector, out: Vector
-) -> None:
-    """out_j = xᵀMx for column x = j, low ≤ j < high, from the lower triangle of a symmetric M.
+def quadratic_forms(matrix: Matrix, columns: Matrix, low: int, work: Vector, out: Vector) -> None:
+    """out_j = xᵀMx for column x = low + j, from the lower triangle of a symmetric M.
 
     That is Σ_i x_i (M_ii x_i + 2 Σ_{k<i} M_ik x_k), eight k at a time; `work` has the brackets.
     """
-    for j in range(low, high):
-        out[j] = 0.0
+    high, count = low + out.shape[0], out.shape[0]
+    fill(out, 0.0)
     for i in range(columns.shape[0]):
-        m, row = matrix[i], columns[i]
-        for j in range(low, high):
-            work[j] = 0.5 * m[i] * row[j]
+        m, row = matrix[i], columns[i, low:high]
+        scaled_copy(0.5 * m[i], row, work)
         whole = i - i % 8
         for k in range(0, whole, 8):
             m0, m1, m2, m3 = m[k], m[k + 1], m[k + 2], m[k + 3]
             m4, m5, m6, m7 = m[k + 4], m[k + 5], m[k + 6], m[k + 7]
-            r0, r1, r2, r3 = columns[k], columns[k + 1], columns[k + 2], columns[k + 3]
-            r4, r5, r6, r7 = columns[k + 4], columns[k + 5], columns[k + 6], columns[k + 7]
-            for j in range(low, high):
-                work[j] += (m0 * r0[j] + m1 * r1[j]) + (m2 * r2[j] + m3 * r3[j])
-                work[j] += (m4 * r4[j] + m5 * r5[j]) + (m6 * r6[j] + m7 * r7[j])
+            r0, r1 = columns[k, low:high], columns[k + 1, low:high]
+            r2, r3 = columns[k + 2, low:high], columns[k + 3, low:high]
+            r4, r5 = columns[k + 4, low:high], columns[k + 5, low:high]
+            r6, r7 = columns[k + 6, low:high], columns[k + 7, low:high]
+            for j in range(count):
+                work[j] += ((m0 * r0[j] + m1 * r1[j]) + (m2 * r2[j] + m3 * r3[j])) + (
+                    (m4 * r4[j] + m5 * r5[j]) + (m6 * r6[j] + m7 * r7[j])
+                )
         for k in range(whole, i):
-            m0, r0 = m[k], columns[k]
-            for j in range(low, high):
-                work[j] += m0 * r0[j]
-        for j in range(low, high):
+            add_scaled(m[k], columns[k, low:high], work)
+        for j in range(count):
             out[j] += 2.0 * row[j] * work[j]
 
 
@@ -292,51 +299,81 @@ def solve_lower_transposed(factor: Matrix, rhs: Vector) -> None:
 
 @kernel
 def solve_lower_many(factor: Matrix, columns: Matrix) -> None:
-    """columns ← L⁻¹ columns."""
+    """columns ← L⁻¹ columns, all columns at once."""
     d, m = columns.shape
-    for low in range(0, m, BLOCK):
-        high = min(low + BLOCK, m)
-        for i in range(d):
+    if m > BLOCK:
+        solve_lower_wide(factor, columns, m)
+        return
+    for i in range(d):
+        for k in range(i):
+            scale = factor[i, k]
+            for j in range(m):
+                columns[i, j] -= scale * columns[k, j]
+        inverse = 1.0 / factor[i, i]
+        for j in range(m):
+            columns[i, j] *= inverse
+
+
+@kernel
+def solve_lower_wide(factor: Matrix, columns: Matrix, count: int) -> None:
+    """columns ← L⁻¹ columns, the first `count` columns, block by block."""
+    for low in range(0, count, BLOCK):
+        high = min(low + BLOCK, count)
+        for i in range(columns.shape[0]):
+            own = columns[i, low:high]
             for k in range(i):
-                scale = factor[i, k]
-                for j in range(low, high):
-                    columns[i, j] -= scale * columns[k, j]
-            inverse = 1.0 / factor[i, i]
-            for j in range(low, high):
-                columns[i, j] *= inverse
+                add_scaled(-factor[i, k], columns[k, low:high], own)
+            scaled_copy(1.0 / factor[i, i], own, own)
 
 
 @kernel
 def solve_lower_into(factor: Matrix, columns: Matrix, count: int, out: Matrix) -> None:
     """out = L⁻¹ columns, for the first `count` columns; each row is copied while it is near."""
-    for low in range(0, count, BLOCK):
-        high = min(low + BLOCK, count)
+    if count > BLOCK:
         for i in range(columns.shape[0]):
-            inverse = 1.0 / factor[i, i]
-            for j in range(low, high):
-                out[i, j] = columns[i, j]
-            for k in range(i):
-                scale = factor[i, k]
-                for j in range(low, high):
-                    out[i, j] -= scale * out[k, j]
-            for j in range(low, high):
-                out[i, j] *= inverse
+            scaled_copy(1.0, columns[i, :count], out[i, :count])
+        solve_lower_wide(factor, out, count)
+        return
+    for i in range(columns.shape[0]):
+        inverse = 1.0 / factor[i, i]
+        for j in range(count):
+            out[i, j] = columns[i, j]
+        for k in range(i):
+            scale = factor[i, k]
+            for j in range(count):
+                out[i, j] -= scale * out[k, j]
+        for j in range(count):
+            out[i, j] *= inverse
 
 
 @kernel
 def solve_lower_transposed_first(factor: Matrix, columns: Matrix, count: int) -> None:
-    """columns ← L⁻ᵀ columns, the first `count` columns."""
+    """columns ← L⁻ᵀ columns, the first `count` columns at once."""
+    d = columns.shape[0]
+    if count > BLOCK:
+        _solve_transposed_wide(factor, columns, count)
+        return
+    for i in range(d - 1, -1, -1):
+        for k in range(i + 1, d):
+            scale = factor[k, i]
+            for j in range(count):
+                columns[i, j] -= scale * columns[k, j]
+        inverse = 1.0 / factor[i, i]
+        for j in range(count):
+            columns[i, j] *= inverse
+
+
+@kernel
+def _solve_transposed_wide(factor: Matrix, columns: Matrix, count: int) -> None:
+    """`solve_lower_transposed_first`, block by block."""
     d = columns.shape[0]
     for low in range(0, count, BLOCK):
         high = min(low + BLOCK, count)
         for i in range(d - 1, -1, -1):
+            own = columns[i, low:high]
             for k in range(i + 1, d):
-                scale = factor[k, i]
-                for j in range(low, high):
-                    columns[i, j] -= scale * columns[k, j]
-            inverse = 1.0 / factor[i, i]
-            for j in range(low, high):
-                columns[i, j] *= inverse
+                add_scaled(-factor[k, i], columns[k, low:high], own)
+            scaled_copy(1.0 / factor[i, i], own, own)
 
 
 @kernel

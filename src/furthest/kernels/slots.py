@@ -29,6 +29,8 @@ def slots(answers: int, length: int, stack: tuple[int, ...] = ()) -> tuple[Count
 def claim(places: Counts, used: Counts, z: int) -> bool:
     """See to it that z has a row, which counts as used just now; whether it is a new one."""
     rows, latest, oldest = used.shape[1], 0, 0
+    if rows == places.shape[0]:
+        return False
     for row in range(rows):
         latest = max(latest, used[1, row])
         if used[1, row] < used[1, oldest]:

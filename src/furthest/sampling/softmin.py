@@ -35,8 +35,8 @@ from furthest.kernels.linalg import (
     Matrix,
     Vector,
     add_products,
-    combine_fours,
-    combine_within,
+    combine,
+    combine_block,
     fill,
     lowest,
     quadratic_forms,
@@ -68,14 +68,15 @@ class Softmin(NamedTuple):
     norms: Vector  # (Z,) q_x = ‖z − c·x‖²_{V⁻¹}
     steps: Vector  # (Z,) n_x/q_x
     evidence: Vector  # (Z,) ev_x
-    weights: Vector  # (Z,) w_x = exp(−τ·ev_x) in units of the largest; 0 if negligible
-    nearest: Counts  # (room,) the x that are summed one by one
-    paths: Matrix  # (room, d) their u_x
+    step: Vector  # (d,) u_x
     along: Vector  # (K,) ⟨a, u_x⟩
     gains: Vector  # (K,)
     divisors: Vector  # (K,) what the gains are divided by: costs to some power
-    # For all others; none where there is room for all.
-    others: Matrix  # (d, d) Σ w_x u_x u_xᵀ
+    # None of these where there is room for all.
+    weights: Vector  # (Z,) w_x = exp(−τ·ev_x) in units of the largest; 0 if negligible
+    nearest: Counts  # (room,) the x that are summed one by one
+    paths: Matrix  # (room, d) their u_x
+    others: Matrix  # (d, d) Σ w_x u_x u_xᵀ over the other x
     block: Matrix  # (d, BLOCK) √w_x·u_x of some of them
     sizes: Vector  # (K,) Σ w_x |⟨a, u_x⟩| over the nearest
     forms: Vector  # (K,) Σ w_x ⟨a, u_x⟩² over the others
@@ -103,23 +104,25 @@ def start(
         room = max(LEAST_ROOM, WORK // (arms * d))
     if type(room) is not int or room < 0:
         raise StrategyError(f"the room of softmin must be a number of answers, not {room!r}")
-    room, crowded = min(room, answers), room < answers
+    # Sizes of what is needed where there is no room for all.
+    few, many, side = (room, answers, d) if room < answers else (0, 0, 0)
     return Softmin(
         float(tau),
         float(kappa),
         norms=np.zeros(answers),
         steps=np.zeros(answers),
         evidence=np.zeros(answers),
-        weights=np.zeros(answers),
-        nearest=np.zeros(room, np.int64),
-        paths=np.zeros((room, d)),
+        step=np.zeros(d),
         along=np.zeros(arms),
         gains=np.zeros(arms),
         divisors=_divisors(task, power),
-        others=np.zeros((d, d) if crowded else (0, 0)),
-        block=np.zeros((d, BLOCK) if crowded else (0, 0)),
-        sizes=np.zeros(arms if crowded else 0),
-        forms=np.zeros(arms if crowded else 0),
+        weights=np.zeros(many),
+        nearest=np.zeros(few, np.int64),
+        paths=np.zeros((few, side)),
+        others=np.zeros((side, side)),
+        block=np.zeros((side, BLOCK)),
+        sizes=np.zeros(arms if side else 0),
+        forms=np.zeros(arms if side else 0),
     )
 
 
@@ -169,51 +172,46 @@ def _weigh(rule: Softmin, task: Task, evidence: Evidence, z: int) -> None:
 @kernel
 def _gain(rule: Softmin, task: Task, evidence: Evidence, z: int) -> None:
     """What a pull of each arm adds to the soft minimum, optimistically."""
-    level = _level(rule)
-    count = _take_nearest(rule, task, evidence.projected, z, level)
-    if level == math.inf:
-        _gain_one_by_one(rule, task, evidence, count)
-    else:
-        _gain_in_crowd(rule, task, evidence, z, count, level)
+    level = _level(rule) if rule.forms.shape[0] > 0 else math.inf
+    fill(rule.gains, 0.0)
+    if level < math.inf:
+        _gain_in_crowd(rule, task, evidence, z, level)
+        return
+    gains, step, projected = rule.gains, rule.step, evidence.projected
+    least = lowest(rule.evidence)
+    for x in range(rule.evidence.shape[0]):
+        weight = math.exp(-rule.tau * (rule.evidence[x] - least))
+        if not weight > NEGLIGIBLE:  # nor is NaN, where nothing tells z from any x
+            continue
+        for i in range(step.shape[0]):
+            step[i] = rule.steps[x] * (projected[i, z] - task.c * projected[i, x])
+        combine(step, task.arm_columns, rule.along)
+        for a in range(gains.shape[0]):
+            width = evidence.widths[a]
+            gain = abs(rule.along[a]) + rule.kappa * math.sqrt(width)
+            gains[a] += weight * gain * gain / (1.0 + width)
 
 
 @kernel
-def _gain_one_by_one(rule: Softmin, task: Task, evidence: Evidence, count: int) -> None:
-    """Σ w_x (|⟨a, u_x⟩| + κ‖a‖_{V⁻¹})²/(1 + ‖a‖²_{V⁻¹})."""
-    along, gains, widths = rule.along, rule.gains, evidence.widths
-    fill(gains, 0.0)
-    for low in range(0, gains.shape[0], BLOCK):
-        high = min(low + BLOCK, gains.shape[0])
-        for i in range(count):
-            weight = rule.weights[rule.nearest[i]]
-            combine_within(rule.paths[i], task.arm_columns, low, high, along)
-            for a in range(low, high):
-                gain = abs(along[a]) + rule.kappa * math.sqrt(widths[a])
-                gains[a] += weight * gain * gain / (1.0 + widths[a])
-
-
-@kernel
-def _gain_in_crowd(
-    rule: Softmin, task: Task, evidence: Evidence, z: int, count: int, level: float
-) -> None:
+def _gain_in_crowd(rule: Softmin, task: Task, evidence: Evidence, z: int, level: float) -> None:
     """The same for the nearest x, and for all beyond the level together what is at least that."""
-    along, gains, sizes, forms = rule.along, rule.gains, rule.sizes, rule.forms
-    columns, widths = task.arm_columns, evidence.widths
+    count = _take_nearest(rule, task, evidence.projected, z, level)
     beyond, near = _sum_others(rule, task, evidence.projected, z, level), 0.0
     for i in range(count):
         near += rule.weights[rule.nearest[i]]
-    fill(gains, 0.0)
-    fill(sizes, 0.0)
-    for low in range(0, gains.shape[0], BLOCK):
-        high = min(low + BLOCK, gains.shape[0])
+    fill(rule.sizes, 0.0)
+    for low in range(0, rule.gains.shape[0], BLOCK):
+        gains, along = rule.gains[low : low + BLOCK], rule.along[low : low + BLOCK]
+        sizes, forms = rule.sizes[low : low + BLOCK], rule.forms[low : low + BLOCK]
+        widths = evidence.widths[low : low + BLOCK]
         for i in range(count):
             weight = rule.weights[rule.nearest[i]]
-            combine_fours(rule.paths[i], columns, low, high, along)
-            for a in range(low, high):
+            combine_block(rule.paths[i], task.arm_columns, low, along)
+            for a in range(gains.shape[0]):
                 gains[a] += weight * along[a] * along[a]
                 sizes[a] += weight * abs(along[a])
-        quadratic_forms(rule.others, columns, low, high, along, forms)
-        for a in range(low, high):
+        quadratic_forms(rule.others, task.arm_columns, low, along, forms)
+        for a in range(gains.shape[0]):
             bonus = rule.kappa * math.sqrt(widths[a])
             others = math.sqrt(max(forms[a], 0.0)) + bonus * math.sqrt(beyond)
             gains[a] += bonus * (2.0 * sizes[a] + bonus * near) + others * others
@@ -273,21 +271,23 @@ def _take_nearest(rule: Softmin, task: Task, projected: Matrix, z: int, level: f
 @kernel
 def _sum_others(rule: Softmin, task: Task, projected: Matrix, z: int, level: float) -> float:
     """Σ w_x u_x u_xᵀ over the x beyond the level, into `others`; returns Σ w_x."""
-    block, total = rule.block, 0.0
+    total = 0.0
     for i in range(rule.others.shape[0]):
         fill(rule.others[i], 0.0)
     for low in range(0, rule.weights.shape[0], BLOCK):
-        high = min(low + BLOCK, rule.weights.shape[0])
-        for x in range(low, high):
-            weight = rule.weights[x] if rule.evidence[x] > level else 0.0
-            total += weight
-            # √w_x of u_x, with the step that u_x is to be multiplied by
-            rule.norms[x] = math.sqrt(weight) * rule.steps[x] if weight > 0.0 else 0.0
-        for i in range(block.shape[0]):
-            own = projected[i, z]
-            for x in range(low, high):
-                block[i, x - low] = rule.norms[x] * (own - task.c * projected[i, x])
-        add_products(block, high - low, rule.others)
+        roots, weights = rule.norms[low : low + BLOCK], rule.weights[low : low + BLOCK]
+        steps, evidence = rule.steps[low : low + BLOCK], rule.evidence[low : low + BLOCK]
+        high = low + roots.shape[0]
+        for x in range(roots.shape[0]):
+            roots[x] = 0.0
+            if weights[x] > 0.0 and evidence[x] > level:
+                total += weights[x]
+                roots[x] = math.sqrt(weights[x]) * steps[x]  # what makes V⁻¹y the root of its term
+        for i in range(rule.block.shape[0]):
+            own, duals, out = projected[i, z], projected[i, low:high], rule.block[i]
+            for x in range(roots.shape[0]):
+                out[x] = roots[x] * (own - task.c * duals[x])
+        add_products(rule.block, high - low, rule.others)
     return total
 
 
