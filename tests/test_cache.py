@@ -375,7 +375,9 @@ if __name__ == "__main__":
     from furthest import workers
     workers.sys.platform = "elsewhere"  # where workers are not forked
     work()
-    assert list(workers.spread(dots, [(), ()], 2)) == [5.0, 5.0]
+    found = {}
+    workers.spread(dots, [(), ()], found.__setitem__, jobs=2)
+    assert found == {0: 5.0, 1: 5.0}
 """
 
 

@@ -43,3 +43,11 @@ def test_without_pyarrow(tmp_path, monkeypatch):
     assert not columns.has_parquet()
     with pytest.raises(MissingExtraError, match="parquet"):
         columns.write_parquet(TABLE, tmp_path / "t.parquet")
+
+
+def test_a_matrix_is_a_column_of_lists(tmp_path):
+    pytest.importorskip("pyarrow")
+    rows = {"run": np.arange(3), "pulls": np.arange(6).reshape(3, 2)}
+    columns.write_parquet(rows, tmp_path / "rows.parquet")
+    for name, column in columns.read_parquet(tmp_path / "rows.parquet").items():
+        np.testing.assert_array_equal(column, rows[name])
