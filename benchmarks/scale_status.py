@@ -2,9 +2,9 @@
 
 Random options on a sphere, all measured at random; ε is a twentieth of what their values span.
 "test" is one complete test that accepts, at the level of the score; "status" is what `status()`
-adds once the results are in; "verdicts" is all of them.
+takes once the results are in; "verdicts" is that and a verdict on every answer.
 
-    python benchmarks/scale_status.py --answers 100 1000 10000 --dimension 32 --plot status.svg
+    OPENBLAS_NUM_THREADS=1 python benchmarks/scale_status.py --plot status.svg
 """
 
 import argparse
