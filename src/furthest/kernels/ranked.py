@@ -62,7 +62,8 @@ class Rank(IntEnum):
 class RankMasses(NamedTuple):
     """How δ is spent by rank: Σ f_k = `fallback`, Σ k·m_k = `summed`, each a power of the rank k.
 
-    Any positive masses with a sum below 1 and any exponents keep the theorem.
+    Any positive masses with a sum below 1 keep the theorem. That they fall with the rank, for which
+    no exponent may be below 0, the decision makes use of.
     """
 
     ellipsoid: float = 0.05  # π₀
