@@ -254,9 +254,7 @@ CLAIMS = {
 }
 
 
-def wrong_claims(
-    claims: Claims, runs: int, lowered: float = 0.0, *, student: bool = False, delta: float = DELTA
-) -> int:
+def wrong_claims(claims: Claims, runs: int, lowered: float = 0.0, *, student: bool = False) -> int:
     """How many runs ever claim too much; `lowered` is taken off all required log evidence."""
     arms, sigma = len(claims.values), None if student else 1.0
     problem = Problem(np.eye(arms), None, claims.eps, claims.notion, sigma)
@@ -265,7 +263,7 @@ def wrong_claims(
     extra = np.maximum(short - claims.eps, 0.0) * (1 - 1e-9)
     asked = (0.0 * extra, extra) if claims.notion == "additive" else (extra, 0.0 * extra)
     for run in range(runs):
-        state = (ranked.start_student if student else ranked.start)(task, [delta])
+        state = (ranked.start_student if student else ranked.start)(task, [DELTA])
         state.required[Price.RADIUS] -= 2 * lowered
         state.required[Price.FIRST :] -= lowered
         noise = np.random.default_rng([run, 11])
@@ -319,15 +317,13 @@ YES_NO = {
 }
 
 
-def wrong_claims_of_pairs(
-    claims: Claims, runs: int, lowered: float = 0.0, delta: float = DELTA
-) -> int:
+def wrong_claims_of_pairs(claims: Claims, runs: int, lowered: float = 0.0) -> int:
     """How many runs ever claim too much."""
     arms, short, wrong = len(claims.values), claims.shortfalls(), 0
     problem = Problem(np.eye(arms), None, claims.eps, claims.notion, noise="bernoulli")
     task, answers, rates = problem.task, np.flatnonzero(short), np.array(claims.values)
     for run in range(runs):
-        state = pairs.start(task, [delta])
+        state = pairs.start(task, [DELTA])
         state.required[PairsPrice.PAIR] -= lowered
         asked = [
             task._replace(e=2 * each) if claims.notion == "additive" else task._replace(c=1 - each)
