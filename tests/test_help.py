@@ -45,12 +45,13 @@ def test_the_example_comes_first():
     "record",
     [
         *(ft.Trial, ft.Measurement, ft.Pending, ft.Failure, ft.Event),
-        *(ft.AnswerVerdict, ft.Status, ft.Certificate, ft.Foresight, ft.Complexity),
+        *(ft.AnswerVerdict, ft.Status, ft.Certificate, ft.Conclusion, ft.Foresight, ft.Complexity),
     ],
     ids=lambda record: record.__name__,
 )
 def test_every_field_is_explained(record):
-    text = inspect.getdoc(record)
-    explained = re.findall(r"^    (\w+): ", text.partition("Attributes:")[2], re.MULTILINE)
+    texts = [inspect.cleandoc(each.__doc__ or "") for each in reversed(record.__mro__)]
+    lists = [text.partition("Attributes:")[2] for text in texts]
+    explained = re.findall(r"^    (\w+): ", "".join(lists), re.MULTILINE)
     fields = getattr(record, "_fields", None) or tuple(record.__dataclass_fields__)
     assert tuple(explained) == tuple(fields)

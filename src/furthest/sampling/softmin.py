@@ -73,7 +73,7 @@ class Softmin(NamedTuple):
     gains: Vector  # (K,)
     divisors: Vector  # (K,) what the gains are divided by: costs to some power
     # None of these where there is room for all.
-    weights: Vector  # (Z,) w_x = exp(−τ·ev_x) in units of the largest; 0 if negligible
+    influence: Vector  # (Z,) w_x = exp(−τ·ev_x) in units of the largest; 0 if negligible
     nearest: Counts  # (room,) the x that are summed one by one
     paths: Matrix  # (room, d) their u_x
     others: Matrix  # (d, d) Σ w_x u_x u_xᵀ over the other x
@@ -116,7 +116,7 @@ def start(
         along=np.zeros(arms),
         gains=np.zeros(arms),
         divisors=_divisors(task, power),
-        weights=np.zeros(many),
+        influence=np.zeros(many),
         nearest=np.zeros(few, np.int64),
         paths=np.zeros((few, side)),
         others=np.zeros((side, side)),
@@ -198,14 +198,14 @@ def _gain_in_crowd(rule: Softmin, task: Task, evidence: Evidence, z: int, level:
     count = _take_nearest(rule, task, evidence.projected, z, level)
     beyond, near = _sum_others(rule, task, evidence.projected, z, level), 0.0
     for i in range(count):
-        near += rule.weights[rule.nearest[i]]
+        near += rule.influence[rule.nearest[i]]
     fill(rule.sizes, 0.0)
     for low in range(0, rule.gains.shape[0], BLOCK):
         gains, along = rule.gains[low : low + BLOCK], rule.along[low : low + BLOCK]
         sizes, forms = rule.sizes[low : low + BLOCK], rule.forms[low : low + BLOCK]
         widths = evidence.widths[low : low + BLOCK]
         for i in range(count):
-            weight = rule.weights[rule.nearest[i]]
+            weight = rule.influence[rule.nearest[i]]
             combine_block(rule.paths[i], task.arm_columns, low, along)
             for a in range(gains.shape[0]):
                 gains[a] += weight * along[a] * along[a]
@@ -231,7 +231,7 @@ def _level(rule: Softmin) -> float:
         weight = math.exp(-rule.tau * (rule.evidence[x] - least))
         if not weight > NEGLIGIBLE:  # nor is NaN, where nothing tells z from any x
             weight = 0.0
-        rule.weights[x] = weight
+        rule.influence[x] = weight
         count += weight > 0.0
     if count <= room:
         return math.inf
@@ -260,7 +260,7 @@ def _take_nearest(rule: Softmin, task: Task, projected: Matrix, z: int, level: f
     """List the x that are summed one by one, with u_x; their number."""
     count = 0
     for x in range(rule.evidence.shape[0]):
-        if rule.weights[x] > 0.0 and rule.evidence[x] <= level and count < rule.nearest.shape[0]:
+        if rule.influence[x] > 0.0 and rule.evidence[x] <= level and count < rule.nearest.shape[0]:
             rule.nearest[count] = x
             for i in range(projected.shape[0]):
                 rule.paths[count, i] = rule.steps[x] * (projected[i, z] - task.c * projected[i, x])
@@ -274,8 +274,8 @@ def _sum_others(rule: Softmin, task: Task, projected: Matrix, z: int, level: flo
     total = 0.0
     for i in range(rule.others.shape[0]):
         fill(rule.others[i], 0.0)
-    for low in range(0, rule.weights.shape[0], BLOCK):
-        roots, weights = rule.norms[low : low + BLOCK], rule.weights[low : low + BLOCK]
+    for low in range(0, rule.influence.shape[0], BLOCK):
+        roots, weights = rule.norms[low : low + BLOCK], rule.influence[low : low + BLOCK]
         steps, evidence = rule.steps[low : low + BLOCK], rule.evidence[low : low + BLOCK]
         high = low + roots.shape[0]
         for x in range(roots.shape[0]):

@@ -218,6 +218,8 @@ class Document:
 class Certificate(Document):
     """Everything that a stopped study hands over. Later events do not change it.
 
+    Beside what every `Document` has:
+
     Attributes:
         statistic: What the stopping rule had reached.
         threshold: What it had to reach.
@@ -256,7 +258,8 @@ class Conclusion(Document):
     """What is proven when the budget of a study is spent and it has no answer.
 
     All of it holds at once, with probability 1 − δ, together with every other conclusion of the
-    study and with its certificate, should there be one later: docs/theory/budget.md.
+    study and with its certificate, should there be one later: docs/theory/budget.md. Beside what
+    every `Document` has:
 
     Attributes:
         certified_eps: The smallest ε for which it is proven that the candidate is within ε of the

@@ -889,7 +889,8 @@ class Study:
             self._refresh()
             return
         try:
-            self._ledger = Ledger(created)
+            first = self._storage.read(self._key, most=1)
+            self._ledger = Ledger.of(first, self._ledger.settings)
             self._ledger.restore(snapshot.ledger)
             self._refresh()
         except (*UNREADABLE, VerificationError):
