@@ -18,7 +18,7 @@ from furthest.kernels.linalg import sort_together
 from furthest.kernels.ranked import (
     FIRST,
     RANKED,
-    REMEMBERED,
+    ROOM,
     Rank,
     RankMasses,
     link,
@@ -117,7 +117,7 @@ def test_a_set_that_is_too_large_to_remember_is_found_again() -> None:
         observe(state, task, evidence, t % options, reward)
     found = [met(state, task, evidence, z, 0) for z in (0, 1, 0, 1)]
     assert found == [True, False, True, False]
-    assert state.obstacles.shape[1] == FIRST + REMEMBERED
+    assert state.obstacles.shape[1] == FIRST + ROOM
 
 
 @pytest.mark.parametrize("masses", MASSES)

@@ -39,6 +39,7 @@ from furthest.kernels.linalg import Counts, Matrix, Vector, sort_together
 from furthest.kernels.topwrong import (
     COMPLETELY,
     QUICKLY,
+    REMEMBERED,
     TOP_WRONG,
     Budget,
     expect_obstacle,
@@ -47,7 +48,7 @@ from furthest.kernels.topwrong import (
 
 # Where in a row of `obstacles` the answers begin; Obstacle.OTHER is how many there are, 0 where the
 # pair alone has failed. So many of a set are remembered; a larger one is looked for anew.
-FIRST, REMEMBERED = len(Obstacle), 8
+FIRST, ROOM = len(Obstacle), 8
 # The largest logarithm of a term that is added up; beyond it every sum is enough.
 LARGEST = 300.0
 
@@ -87,7 +88,7 @@ class RankMasses(NamedTuple):
             ]
         )
         enough = -math.log(ranks[Rank.FALLBACK].min())  # with its own evidence alone, at any rank
-        return Budget(self.ellipsoid, first, math.inf, enough, ranks, min(REMEMBERED, bystanders))
+        return Budget(self.ellipsoid, first, math.inf, enough, ranks, min(ROOM, bystanders))
 
 
 @kernel
@@ -104,6 +105,9 @@ def _accepts(
 
     Its set is one of many: with its answers in place of the weakest ones the sum is no smaller.
     """
+    if against == REMEMBERED:
+        update_radii(state, case.rounds, level, state.residual[Residual.LARGEST])
+        return not _still_fails(state, case, z, level)
     if against <= COMPLETELY:
         update_offset(state, estimate)
         if against == QUICKLY:

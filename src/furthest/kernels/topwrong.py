@@ -51,8 +51,9 @@ from furthest.task import Task
 
 # Against whom a test is asked, if not against one answer alone: as in every round, first against
 # those who stood in the way last and then against all; or against all at once; or against all with
-# what was computed for another level.
-QUICKLY, COMPLETELY, AGAIN = -3, -2, -1
+# what was computed for another level; or then against those who stood in the way last, and nobody
+# else.
+REMEMBERED, QUICKLY, COMPLETELY, AGAIN = -4, -3, -2, -1
 
 
 class Budget(NamedTuple):
@@ -250,9 +251,10 @@ def met(state: TopWrong, task: Task, evidence: Evidence, z: int, level: int) -> 
 
 @kernel
 def met_against(state: TopWrong, task: Task, evidence: Evidence, z: int, against: int) -> bool:
-    """Whether it would at the first level: `COMPLETELY`, `AGAIN`, or against one answer alone.
+    """Whether it would at the first level: `COMPLETELY`, or after that in another way.
 
-    The latter two after the first: nothing is computed again that does not depend on the level.
+    `AGAIN`, against one answer alone, or against what is `REMEMBERED`, once something has failed:
+    nothing is computed again that does not depend on the level.
     """
     asked = case(task, evidence, 0.0, 0.0)
     arguments = (state, asked, evidence.estimate, evidence.matrix, z, 0, against)
@@ -304,6 +306,9 @@ def _accepts(
     The first try takes the ellipsoids from when they were last computed. They only grow, and a
     greater ellipsoid proves less: what fails now would fail in the complete test too.
     """
+    if against == REMEMBERED:
+        update_radii(state, case.rounds, level, state.residual[Residual.LARGEST])
+        return not _still_fails(state, case, z, level)
     if against <= COMPLETELY:
         update_offset(state, estimate)
         if against == QUICKLY:

@@ -20,6 +20,7 @@ from furthest.kernels.normal_gamma import Prior, Shapes, log_normaliser
 from furthest.kernels.topwrong import (
     AGAIN,
     COMPLETELY,
+    REMEMBERED,
     Masses,
     Scales,
     case,
@@ -49,6 +50,8 @@ from furthest.task import Task
 
 # How closely the ln 1/δ of a score is looked for.
 HALVINGS = 50
+# Relative: evidence of single contrasts and of many at once agree more closely than this.
+CLOSE = 1e-9
 # The squared radius to which the smallest ellipsoid may shrink in the search.
 SMALLEST = 1e-9
 # Relative to the values: beyond rounding.
@@ -155,33 +158,42 @@ def _level(test: TopWrong, task: Task, evidence: Evidence, z: int) -> float:
     """The same for an answer that is ε-best under the estimate.
 
     A greater δ' shrinks the ellipsoids and lowers what is required: acceptance is monotone. The
-    level is looked for against one best answer x alone, from there on against another one that
-    fails at it, until none does: few tests are complete. It ends with an ellipsoid that is hardly
-    more than the estimate, before it would be empty.
+    level is looked for against what has failed alone, then from just below it against all that may
+    have failed beside the same best answer x, then against all: few tests are complete, and few
+    are of one x. It ends with an ellipsoid that is hardly more than the estimate, before it would
+    be empty.
     """
     slopes = np.ones_like(test.required)
     slopes[Price.RADIUS] = 2.0  # the squared radius contains 2 ln 1/δ
     needed = float(test.required[Price.LEVEL, 0])
-    lowest = _lowest(test, task, evidence)
-
-    def at(level: float) -> TopWrong:
-        return test._replace(required=test.required + (level - needed) * slopes)
 
     def accepts(level: float, against: int = AGAIN) -> bool:
-        return bool(met_against(at(level), task, evidence, z, against))
+        moved = test._replace(required=test.required + (level - needed) * slopes)
+        return bool(met_against(moved, task, evidence, z, against))
 
-    below, above, rival = lowest, needed, _runner_up(evidence, z)
+    below, above = _lowest(test, task, evidence), needed
     if accepts(needed, COMPLETELY):
         below, above = needed, 2 * needed + 1
         while accepts(above):
             below, above = above, 2 * above
             if above > MOST:
                 return below
+    accepts(above, _runner_up(evidence, z))  # if that fails, it is what is remembered
+    precision = math.ldexp(above - below, -HALVINGS)
+    remembered = partial(accepts, against=REMEMBERED)
     while True:
-        above = _largest(partial(accepts, against=rival), below, above)
-        if above <= below or accepts(above):
-            return above
-        rival = int(test.obstacles[z, Obstacle.BEST])
+        against_x = partial(accepts, against=int(test.obstacles[z, Obstacle.BEST]))
+        near = _largest(remembered, below, above, precision)
+        least, most = near - CLOSE * max(1.0, abs(near)), near + CLOSE * max(1.0, abs(near))
+        if least > below and not against_x(least):
+            above = least
+            if not remembered(least):
+                continue  # something else has failed
+            least = below  # a larger set than there is room for
+        found = _largest(against_x, max(below, least), min(above, most), precision)
+        if found <= below or accepts(found):
+            return found
+        above = found
 
 
 def _runner_up(evidence: Evidence, z: int) -> int:
@@ -191,10 +203,14 @@ def _runner_up(evidence: Evidence, z: int) -> int:
     return int(others.argmax())
 
 
-def _largest(accepts: Callable[[float], bool], below: float, above: float) -> float:
+def _largest(
+    accepts: Callable[[float], bool], below: float, above: float, precision: float
+) -> float:
     """The largest level from `below` on that is accepted, by bisection; `above` is not."""
-    for _ in range(HALVINGS):
+    while above - below > precision:
         middle = 0.5 * (below + above)
+        if not below < middle < above:
+            break
         below, above = (middle, above) if accepts(middle) else (below, middle)
     return below
 
