@@ -50,8 +50,8 @@ from furthest.task import Task
 
 # How closely the ln 1/δ of a score is looked for.
 HALVINGS = 50
-# Relative: evidence of single contrasts and of many at once agree more closely than this.
-CLOSE = 1e-9
+# How closely it is looked for against what has failed alone, relative to the level.
+ROUGHLY = 1e-3
 # The squared radius to which the smallest ellipsoid may shrink in the search.
 SMALLEST = 1e-9
 # Relative to the values: beyond rounding.
@@ -183,8 +183,9 @@ def _level(test: TopWrong, task: Task, evidence: Evidence, z: int) -> float:
     remembered = partial(accepts, against=REMEMBERED)
     while True:
         against_x = partial(accepts, against=int(test.obstacles[z, Obstacle.BEST]))
-        near = _largest(remembered, below, above, precision)
-        least, most = near - CLOSE * max(1.0, abs(near)), near + CLOSE * max(1.0, abs(near))
+        width = ROUGHLY * max(1.0, abs(above))
+        near = _largest(remembered, below, above, width)
+        least, most = near - width, near + width
         if least > below and not against_x(least):
             above = least
             if not remembered(least):
