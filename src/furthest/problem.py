@@ -829,10 +829,13 @@ def check_noise(noise: float) -> float:
 
 def spanning_arms(arms: NDArray[np.float64]) -> NDArray[np.int64]:
     """d arms that span: the pivots of a QR decomposition, each the furthest from those before."""
-    from scipy.linalg import qr
+    from scipy.linalg.lapack import dgeqp3
 
-    _, pivots = qr(arms.T, mode="r", pivoting=True)
-    return np.asarray(pivots[: arms.shape[1]], np.int64)
+    # As `scipy.linalg.qr` does, but with one copy of the arms instead of three.
+    columns = np.array(arms.T, order="F")
+    room = int(dgeqp3(columns, lwork=-1)[3][0])
+    _, pivots, *_ = dgeqp3(columns, lwork=room, overwrite_a=True)
+    return np.asarray(pivots[: arms.shape[1]] - 1, np.int64)
 
 
 def _initial(
@@ -849,7 +852,7 @@ def _initial(
     if len(set(chosen)) != len(chosen) or not all(0 <= arm < count for arm in chosen):
         raise ProblemError(f"initial must be different arm numbers below {count}, not {chosen}")
     information, directions = np.linalg.eigh(arms[list(chosen)].T @ arms[list(chosen)])
-    if information[0] < LEAST_DESIGN**2 * (arms**2).sum(axis=1).max():
+    if information[0] < LEAST_DESIGN**2 * np.einsum("ij,ij->i", arms, arms).max():
         missing = names[int(np.abs(arms @ directions[:, 0]).argmax())]
         raise SpanError(
             "the initial arms do not span the others, or so barely that rounding would decide: "
