@@ -119,10 +119,15 @@ def test_it_goes_on_where_it_was_killed(tmp_path, jobs):
     assert process.returncode == -signal.SIGKILL
     cell = own_rule("lingape")
     store = Store(folder, 5)
-    stored = 12 - sum(last - first for first, last in store.missing(cell, 12))
-    assert stored >= 3
+
+    def stored(units):
+        return units - sum(last - first for first, last in store.missing(cell, units))
+
+    # What is finished at the same time is stored in any order: not always the first ones first.
+    assert stored(10**4) >= 3
+    left = 12 - stored(12)
     _, work = make(folder, 12, cells={"table-4": [cell]})
-    assert work.units == 12 - stored
+    assert work.units == left
     whole, _ = make(tmp_path / "whole", 12, cells={"table-4": [cell]})
     cells = {"table-4": [cell]}
     assert contents(store, 12, cells) == contents(whole, 12, cells)
