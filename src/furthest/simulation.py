@@ -320,8 +320,8 @@ def _simulated(job: Simulation, numbers: range, within: Advance = NOBODY.within)
         known = 0
         try:
             for taken in several(first, place, outcomes):
-                yield _runs(first, known, int(place[Place.NEXT]), outcomes)
-                known = int(place[Place.NEXT])
+                before, known = known, int(place[Place.NEXT])
+                yield _runs(first, before, known, outcomes)
                 if taken:
                     within(taken)
         except KeyboardInterrupt:

@@ -66,15 +66,18 @@ PART: Any = OPTIONS | {
 def compiled_twin(function: Callable[P, R], *parts: Callable[..., Any]) -> Callable[P, R]:
     """A kernel made of plain Python functions, which stay plain where Python calls them.
 
-    The `parts`, functions that it and they call by their names, are merged into it.
+    The `parts`, functions that it calls by their names, are merged into it, and those of them that
+    come first into the others.
     """
-    names = dict(function.__globals__)
-    names |= {part.__name__: inlined(_twin(part, names)) for part in parts}
-    return kernel(_twin(function, names))
+    made: dict[str, Any] = {}
+    for part in parts:
+        made[part.__name__] = inlined(_twin(part, made))
+    return kernel(_twin(function, made))
 
 
-def _twin(function: Callable[P, R], names: dict[str, Any]) -> Callable[P, R]:
-    """The same function with other names around it."""
+def _twin(function: Callable[P, R], others: dict[str, Any]) -> Callable[P, R]:
+    """The same function, with others in the place of some that it calls."""
+    names = function.__globals__ | others
     twin = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
     twin.__module__, twin.__qualname__ = function.__module__, function.__qualname__
     return cast("Callable[P, R]", twin)
