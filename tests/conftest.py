@@ -4,11 +4,13 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from servers import Server, binaries, private_server
 
 settings.register_profile(
     "furthest",
@@ -77,3 +79,27 @@ def on_a_terminal() -> Callable[..., str]:
         return shown.decode()
 
     return run
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    bin_folder = binaries()
+    if bin_folder is None:
+        pytest.skip("no PostgreSQL server (initdb, pg_ctl, postgres) on this machine")
+    pytest.importorskip("psycopg", reason="psycopg is not installed: the extra postgres")
+    with private_server(bin_folder) as server:
+        yield server
+
+
+_schemas = iter(range(10**6))
+
+
+@pytest.fixture
+def postgres_url(server: Server) -> str:
+    """An empty place on the server."""
+    import psycopg
+
+    schema = f"place_{next(_schemas)}"
+    with psycopg.connect(server.url("public"), autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}".encode())
+    return server.url(schema)

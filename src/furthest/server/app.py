@@ -33,6 +33,9 @@ A worker's loop: `POST …/ask`, measure, `POST …/tell`, until `ask` answers 4
 `urn:furthest:stopped`. A study's name is quoted in a path: `/` is `%2F`. Where the service has
 tokens: `Authorization: Bearer TOKEN`."""
 
+# Of what no handler has seen.
+KINDS = {400: "json", 404: "path", 405: "method"}
+
 TOO_DEEP = "the JSON is nested too deeply"
 
 
@@ -45,7 +48,6 @@ def create_app(options: Options) -> FastAPI:
         docs_url=None,  # these pages load scripts from other sites
         redoc_url=None,
         lifespan=_lifespan,
-        responses={422: {"model": Problem}},
     )
     state = app.state
     state.options, state.tokens, state.rates = options, options.tokens, Rates(options.rate)
@@ -58,6 +60,7 @@ def create_app(options: Options) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RecursionError, _too_deep)
+    _describe_problems(app)
     # The last one that is added is the first that sees a request.
     app.add_middleware(Guard, options=options, tokens=state.tokens, rates=state.rates)
     app.add_middleware(operations.Account)
@@ -69,6 +72,18 @@ def from_environment() -> FastAPI:
     """For the processes of a service with several."""
     operations.log_to_standard_error()
     return create_app(Options.from_environment())
+
+
+def _describe_problems(app: FastAPI) -> None:
+    """FastAPI knows no other media type for a model than JSON."""
+    made = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = made()
+        document["components"]["schemas"]["Problem"] = Problem.model_json_schema()
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]
 
 
 @asynccontextmanager
@@ -115,7 +130,8 @@ def _invalid(_: Request, error: Exception) -> Response:
 def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     if request.scope["path"].startswith(f"{request.scope['root_path']}/api/"):
-        response: JSONResponse = problem(error.status_code, "http", str(error.detail))
+        kind = KINDS.get(error.status_code, "http")
+        response: JSONResponse = problem(error.status_code, kind, str(error.detail))
         response.headers.update(error.headers or {})
         return response
     return pages.error(request, error.status_code, str(error.detail))
