@@ -1,10 +1,11 @@
-"""Storages for the tests: a SQLite file, and a private PostgreSQL server on a socket."""
+"""Storages for the tests: a SQLite file, a private PostgreSQL server, and a server of our own."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from served import TOKEN, Served, served
 from servers import Server, binaries, private_server
 
 
@@ -21,15 +22,57 @@ def server() -> Iterator[Server]:
 _schemas = iter(range(10**6))
 
 
-@pytest.fixture
-def postgres_url(server: Server) -> str:
-    """An empty place on the server."""
+def new_schema(server: Server) -> str:
+    """An empty one; its name."""
     import psycopg
 
     schema = f"place_{next(_schemas)}"
     with psycopg.connect(server.url("public"), autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {schema}".encode())
-    return server.url(schema)
+    return schema
+
+
+@pytest.fixture
+def postgres_url(server: Server) -> str:
+    """An empty place on the server."""
+    return server.url(new_schema(server))
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A process with files behind it."""
+    for package in ("websockets", "starlette", "uvicorn"):
+        pytest.importorskip(package, reason=f"{package} is not installed: the extra serve")
+    with served(tmp_path_factory.mktemp("served")) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def postgres_service(
+    server: Server, tmp_path_factory: pytest.TempPathFactory, service: Served
+) -> Iterator[Served]:
+    """A process with the PostgreSQL server behind it."""
+    with served(tmp_path_factory.mktemp("served"), server.url("PLACE")) as process:
+        yield process
+
+
+@pytest.fixture
+def token(monkeypatch: pytest.MonkeyPatch) -> str:
+    """What the servers ask for, where clients look for it."""
+    monkeypatch.setenv("FURTHEST_TOKEN", TOKEN)
+    return TOKEN
+
+
+@pytest.fixture
+def http_url(service: Served, token: str) -> str:
+    """An empty place of a server, in a file."""
+    return service.url(f"file_{next(_schemas)}")
+
+
+@pytest.fixture
+def http_postgres_url(server: Server, postgres_service: Served, token: str) -> str:
+    """An empty place of a server, on PostgreSQL."""
+    return postgres_service.url(new_schema(server))
 
 
 @pytest.fixture
