@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from servers import Server, binaries, private_server
+from servers import Server, binaries, new_schema, private_server
 
 settings.register_profile(
     "furthest",
@@ -91,15 +91,7 @@ def server() -> Iterator[Server]:
         yield server
 
 
-_schemas = iter(range(10**6))
-
-
 @pytest.fixture
 def postgres_url(server: Server) -> str:
     """An empty place on the server."""
-    import psycopg
-
-    schema = f"place_{next(_schemas)}"
-    with psycopg.connect(server.url("public"), autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {schema}".encode())
-    return server.url(schema)
+    return server.url(new_schema(server))

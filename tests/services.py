@@ -97,7 +97,7 @@ class _Server(uvicorn.Server):
 def serving(storage: str, **options: Any) -> Iterator[Service]:
     """A service in a thread, ready to be asked."""
     app = create_app(Options(storage, **options))
-    config = uvicorn.Config(app, port=0, log_config=None, ws="websockets-sansio", lifespan="on")
+    config = uvicorn.Config(app, port=0, log_config=None, ws="websockets-sansio")
     server = _Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -59,6 +59,7 @@ def command(
     except ImportError as error:
         raise MissingExtraError(error.name or "fastapi", "serve") from None
     from furthest.server.options import Options
+    from furthest.study.messages import LONGEST
     from furthest.study.storage import open_storage
 
     if (tls_cert is None) != (tls_key is None):
@@ -95,7 +96,7 @@ def command(
             ssl_keyfile=tls_key,
             timeout_graceful_shutdown=GRACE,
             ws="websockets-sansio",
-            ws_max_size=options.most_bytes,
+            ws_max_size=LONGEST,
         )
         if workers == 1:
             uvicorn.Server(config).run([listener])

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, WebSocket
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
@@ -16,13 +16,14 @@ from starlette.staticfiles import StaticFiles
 
 from furthest import __version__
 from furthest.errors import FurthestError
-from furthest.server import api, operations, pages, signing, stream
+from furthest.server import api, operations, pages, signing, stream, wire
 from furthest.server.hosting import Hosting
 from furthest.server.options import Options
 from furthest.server.paths import Paths
 from furthest.server.problems import of_error, problem
 from furthest.server.requests import Problem
 from furthest.server.security import Guard, Rates
+from furthest.study.messages import PATH
 from furthest.study.pool import Pool
 
 STATIC = Path(__file__).parent / "static"
@@ -56,6 +57,7 @@ def create_app(options: Options) -> FastAPI:
     for router in (api.router, stream.router, operations.router, signing.router, pages.router):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), "static")
+    app.add_api_websocket_route(PATH, _storage)
     app.add_exception_handler(FurthestError, _furthest_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
@@ -109,6 +111,12 @@ def _end_streams_at_once(topics: stream.Topics) -> None:
                 before(signum, frame)
 
         signal.signal(number, ending)
+
+
+async def _storage(socket: WebSocket) -> None:
+    """A storage for other processes: what `furthest.study.remote` talks to."""
+    state = socket.app.state
+    await wire.serve(socket, state.hosting.storage, may_write=socket.state.may_write)
 
 
 def _furthest_error(_: Request, error: Exception) -> Response:
