@@ -294,6 +294,13 @@ def test_workers_at_once_get_what_one_would(service):
     assert sorted(each["id"] for each in found) == sorted(trials)
 
 
+def test_another_method_says_which_there_are(service, path):
+    for place, methods in (("/api/v1/studies", "GET, POST"), (path, "DELETE, GET")):
+        answer = service.call("PUT", place, {})
+        assert (answer.status, answer.kind) == (405, "method")
+        assert answer.headers["allow"] == methods
+
+
 def test_the_document_of_the_api_names_every_path(service):
     document = service.get("/openapi.json").data
     verbs = {path.rpartition("}/")[2] for path in document["paths"] if "{name}/" in path}

@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request, WebSocket
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
 from furthest import __version__
@@ -34,8 +35,11 @@ A worker's loop: `POST …/ask`, measure, `POST …/tell`, until `ask` answers 4
 `urn:furthest:stopped`. A study's name is quoted in a path: `/` is `%2F`. Where the service has
 tokens: `Authorization: Bearer TOKEN`."""
 
+ROUTERS = tuple(part.router for part in (api, stream, operations, signing, pages))
+
 # Of what no handler has seen.
-KINDS = {400: "json", 404: "path", 405: "method"}
+METHOD = 405
+KINDS = {400: "json", 404: "path", METHOD: "method"}
 
 TOO_DEEP = "the JSON is nested too deeply"
 
@@ -54,7 +58,7 @@ def create_app(options: Options) -> FastAPI:
     state.options, state.tokens, state.rates = options, options.tokens, Rates(options.rate)
     state.hosting = Hosting(Pool(options.storage))
     state.readiness = operations.Readiness(state.hosting)
-    for router in (api.router, stream.router, operations.router, signing.router, pages.router):
+    for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), "static")
     app.add_api_websocket_route(PATH, _storage)
@@ -141,8 +145,20 @@ def _http_error(request: Request, error: Exception) -> Response:
         kind = KINDS.get(error.status_code, "http")
         response: JSONResponse = problem(error.status_code, kind, str(error.detail))
         response.headers.update(error.headers or {})
+        if error.status_code == METHOD:
+            response.headers["allow"] = ", ".join(sorted(_methods(request)))
         return response
     return pages.error(request, error.status_code, str(error.detail))
+
+
+def _methods(request: Request) -> set[str]:
+    """What can be done at a path; Starlette names what the first route of several can."""
+    found = set[str]()
+    for router in ROUTERS:
+        for route in router.routes:
+            if route.matches(request.scope)[0] != Match.NONE:
+                found |= getattr(route, "methods", set())
+    return found
 
 
 def _too_deep(_request: Request, _error: Exception) -> Response:
