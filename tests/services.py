@@ -7,8 +7,8 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -136,6 +136,13 @@ def served(*arguments: str, cwd: Any = None, **environment: str) -> Iterator[Pro
             if process.poll() is None:
                 process.terminate()
                 process.wait()
+
+
+def on_port(port: int) -> Callable[[], None]:
+    """A service for a page of the documentation; returns what ends it."""
+    stack = ExitStack()
+    stack.enter_context(served("--port", str(port)))
+    return stack.close
 
 
 def wait_until_ready(service: Service) -> Answer:

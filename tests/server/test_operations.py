@@ -55,6 +55,18 @@ def test_figures_count_requests_by_route(service):
     assert float(line.split()[-1]) >= 3
 
 
+def test_figures_tell_what_the_studies_come_to(tmp_path):
+    with serving(f"sqlite:///{tmp_path}/a.db") as service:
+        for name in ("a", "b"):
+            service.post("/api/v1/studies", {"name": name, "problem": PROBLEM})
+            service.post(f"{service.study(name)}/ask", {"n": 3})
+            service.post(f"{service.study(name)}/add", {"arm": 0, "value": 0.5})
+        lines = service.get("/metrics").data.splitlines()
+        assert 'furthest_studies{state="running"} 2.0' in lines
+        assert "furthest_measurements 2.0" in lines
+        assert "furthest_pending_trials 6.0" in lines
+
+
 def test_the_process_serves_and_ends_when_it_is_asked_to(tmp_path):
     """A stream that is open, and a request that is under way, do not keep it."""
     with served(cwd=tmp_path) as (service, process):
