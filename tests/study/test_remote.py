@@ -644,7 +644,7 @@ def test_nonsense_is_answered_with_an_error(say, storage):
     assert list(storage.studies()) == ["a"]
 
 
-ODD_FIELDS = [
+ODD_FIELDS: list[dict[str, object]] = [
     *({"seq": odd} for odd in (0, 1, 3, -1, 2**31, "2", 2.0, True, None)),
     *({"at": odd} for odd in (1, "1.0", None, float("inf"), float("nan"), -0.0, 10**400)),
     *({"arm": odd} for odd in (-1, 2**31, 0.0, "0", True, [])),
@@ -657,14 +657,15 @@ ODD_FIELDS = [
 def test_events_that_no_study_writes_are_refused(say, storage):
     """Each is chained well, as far as that can be done."""
     key = storage.studies()["a"]
-    rows = []
+    rows: list[object] = []
     for fields in ODD_FIELDS:
         event = SECOND._replace(**fields)
         if "chain" not in fields:
             with suppress(AttributeError, TypeError, UnicodeEncodeError):
                 (event,) = chained([event], CREATED.chain)
         rows.append([*event])
-    for row in [*rows, [], [*SECOND, ""], [*SECOND][:-1], 3, None]:
+    rows += [[], [*SECOND, ""], [*SECOND][:-1], 3, None]
+    for row in rows:
         assert say(BEGIN | {"key": key}) == {"ok": None}
         answer = say({"do": "append", "events": [row]})
         assert "error" in answer, row
