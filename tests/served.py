@@ -7,7 +7,6 @@ serves `/WAY/PLACE`: a SQLite file of the folder, or a schema of a PostgreSQL se
 """
 
 import contextlib
-import os
 import re
 import socket
 import subprocess
@@ -23,7 +22,7 @@ TOKEN, LOOK = "to-write-1", "to-look-1"
 HELD = {"full": 3600.0, "brief": 0.3}
 
 # Bytes of a message: what some test goes beyond.
-LONGEST = 2**23
+LONGEST = 2**24
 
 
 class Served(NamedTuple):
@@ -47,6 +46,10 @@ class Served(NamedTuple):
         self.process.wait()
         self.process.stdout.close()
 
+    def errors(self) -> str:
+        """What it has written about what went wrong."""
+        return (self.folder / "errors").read_text()
+
     def again(self) -> "Served":
         """The same one, started again."""
         return started(self.port, self.folder, self.postgres)
@@ -66,20 +69,22 @@ def free_port() -> int:
 
 def started(port: int, folder: Path, postgres: str = "") -> Served:
     words = [sys.executable, __file__, str(port), str(folder), postgres]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, env=os.environ | {"NO_COLOR": "1"})
+    with (folder / "errors").open("ab") as errors:
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors)
     assert process.stdout is not None
-    assert process.stdout.readline() == b"ready\n", "the server did not start"
+    assert process.stdout.readline() == b"ready\n", (folder / "errors").read_text()
     return Served(process, port, folder, postgres)
 
 
 @contextmanager
 def served(folder: Path, postgres: str = "") -> Iterator[Served]:
-    """A server that runs within the block."""
+    """A server that runs within the block; whatever clients did, nothing in it has failed."""
     server = started(free_port(), folder, postgres)
     try:
         yield server
     finally:
         server.kill()
+    assert "Traceback" not in server.errors(), server.errors()
 
 
 def app(folder: str, postgres: str) -> Any:
@@ -111,8 +116,6 @@ def app(folder: str, postgres: str) -> Any:
 
 
 def main(port: str, folder: str, postgres: str) -> None:
-    import asyncio
-
     import uvicorn
 
     config = uvicorn.Config(
@@ -123,16 +126,13 @@ def main(port: str, folder: str, postgres: str) -> None:
         log_level="warning",
         access_log=False,
     )
-    server = uvicorn.Server(config)
 
-    async def run() -> None:
-        serving = asyncio.create_task(server.serve())
-        while not (server.started or serving.done()):  # noqa: ASYNC110
-            await asyncio.sleep(0.001)
-        print("ready" if server.started else "failed", flush=True)
-        await serving
+    class Ready(uvicorn.Server):
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets)
+            print("ready", flush=True)
 
-    asyncio.run(run())
+    Ready(config).run()
 
 
 if __name__ == "__main__":

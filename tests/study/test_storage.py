@@ -1,4 +1,4 @@
-"""The contract of a storage: SQLite, a PostgreSQL server, and our own with either behind it."""
+"""The contract of a storage: on SQLite, on PostgreSQL, and on a server of ours with either."""
 
 import sqlite3
 import threading
