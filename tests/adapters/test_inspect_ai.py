@@ -4,17 +4,16 @@ import gc
 
 import pytest
 
-import furthest as ft
 from furthest.study.certificate import verify
 
 pytest.importorskip("inspect_ai", reason="Inspect is not installed: pip install --group adapters")
 
-from inspect_ai import Task  # noqa: E402
-from inspect_ai.dataset import Sample  # noqa: E402
-from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
-from inspect_ai.scorer import Score, accuracy, match, mean, scorer  # noqa: E402
+from inspect_ai import Task
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import Score, match, mean, scorer
 
-from furthest.adapters.inspect_ai import compare  # noqa: E402
+from furthest.adapters.inspect_ai import compare
 
 # Inspect uses what its own dependencies deprecate, and leaves streams open, of which the collector
 # speaks.
@@ -75,9 +74,9 @@ def test_it_stops_as_soon_as_the_answer_is_certified(options):
     # What was run is what the study has asked for, and little more than what it needed.
     results = found.study.history()
     asked = sum(len(model.asked) for model in models.values())
-    assert asked == len(results) < 600
+    assert asked == len(results)
     assert len(models["worst"].asked) < len(models["best"].asked)
-    assert asked - found.certificate.measurements < 3 * 10  # what was running when it stopped
+    assert asked - found.certificate.measurements < 60  # what was running when it stopped
     for name, model in models.items():
         right = [float(number < model.known) for number in model.asked]
         assert sorted(right) == sorted(each.value for each in results if each.name == name)
@@ -127,9 +126,9 @@ def test_a_sample_that_ends_with_an_error_has_failed(options):
     tasks = {"good": Knows(18).task(), "broken": broken.task()}
     found = compare(tasks, eps=0.2, most=40, seed=4, fail_on_error=False, **options)
     # From its third call on it always fails; the others' results are kept.
-    assert found.name is None
     assert sum(each.name == "broken" for each in found.study.history()) == 2
-    assert len(found.study.failures()) >= 38
+    failures = found.study.failures()
+    assert {(each.name, each.reason) for each in failures} == {("broken", "ended without a score")}
     assert not found.study.pending()
 
 

@@ -8,7 +8,9 @@ import pytest
 import furthest as ft
 from furthest.study.certificate import verify
 
-optuna = pytest.importorskip("optuna", reason="Optuna is not installed: pip install --group adapters")
+optuna = pytest.importorskip(
+    "optuna", reason="Optuna is not installed: pip install --group adapters"
+)
 
 from furthest.adapters.optuna import certify  # noqa: E402
 

@@ -6,16 +6,16 @@ import furthest as ft
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install --group adapters")
 
-from sklearn.datasets import load_diabetes, load_iris  # noqa: E402
-from sklearn.dummy import DummyClassifier, DummyRegressor  # noqa: E402
-from sklearn.linear_model import LinearRegression  # noqa: E402
-from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score  # noqa: E402
-from sklearn.naive_bayes import GaussianNB  # noqa: E402
-from sklearn.pipeline import make_pipeline  # noqa: E402
-from sklearn.preprocessing import StandardScaler  # noqa: E402
-from sklearn.tree import DecisionTreeClassifier  # noqa: E402
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
-from furthest.adapters.sklearn import choose  # noqa: E402
+from furthest.adapters.sklearn import choose
 
 CANDIDATES = {
     "most frequent": DummyClassifier(),

@@ -37,7 +37,7 @@ of them, and ε is large beside what the dataset's size leaves open.
 import copy
 from collections.abc import Mapping
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from inspect_ai import Task, eval, task_with  # noqa: A004
@@ -82,7 +82,8 @@ def compare(
     storage: str | None = None,
     scorer: str | None = None,
     seed: int | None = None,
-    noise: str | None = None,
+    noise: Literal["bernoulli"] | None = None,
+    max_samples: int = 10,
     **options: Any,
 ) -> Found:
     """Run samples of the candidates until one of them is proven to be within ε of the best.
@@ -100,7 +101,9 @@ def compare(
         seed: Of the draws, for those who want to see the same ones again in another study. One
             that goes on gets others.
         noise: `bernoulli` if all scores are 0 or 1, which saves some samples.
-        options: What else `inspect_ai.eval` takes, such as `max_samples` and `log_dir`.
+        max_samples: How many samples of one candidate run at a time. What runs when the study
+            stops is finished, and was not needed.
+        options: What else `inspect_ai.eval` takes, such as `log_dir`.
 
     Raises:
         InputError: A score is not within [0, 1], or it is not clear which one counts.
@@ -121,7 +124,7 @@ def compare(
         for arm, ((each, task), stream) in enumerate(zip(tasks.items(), streams, strict=True))
     ]
     with closing(dealer):
-        logs = eval(copies, max_tasks=len(copies), epochs=1, **options)
+        logs = eval(copies, max_tasks=len(copies), max_samples=max_samples, epochs=1, **options)
     proof = study.certificate()
     chosen = None if proof is None else proof.answer_name
     return Found(chosen, proof, dict(zip(tasks, logs, strict=True)), study)

@@ -113,9 +113,7 @@ def choose(
         fresh = int(np.random.default_rng().integers(2**32))  # not repeated when it goes on
         split = kind(1, test_size=test_size, random_state=fresh)
         estimator = estimators[trial.name]
-        [value] = cross_val_score(
-            estimator, X, y, scoring=scoring, cv=split, error_score="raise"
-        )
+        [value] = cross_val_score(estimator, X, y, scoring=scoring, cv=split, error_score="raise")
         return float(value)
 
     proof = certified(study, score)
