@@ -32,6 +32,7 @@ AS_USER = [
     *(f"--inh-caps={CAPABILITY}", f"--ambient-caps={CAPABILITY}"),
 ]
 MAY_CHANGE = os.geteuid() == 0 and shutil.which("setpriv") is not None
+QUESTION = {"options": ["A", "B"], "eps": 0.1, "sigma": 1.0}
 TOKEN = "a-token-for-the-test-alone"
 NEEDED = "is not installed: pip install --group image"
 
@@ -198,8 +199,10 @@ class Image:
         return done.returncode == 0
 
 
-def answer(port, path, token=None):
-    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}")
+def answer(port, path, token=None, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data)
+    request.add_header("Content-Type", "application/json")
     if token:
         request.add_header("Authorization", f"Bearer {token}")
     try:
@@ -209,6 +212,10 @@ def answer(port, path, token=None):
         return error.code, None
     except OSError:
         return 0, None
+
+
+def machine_code(image):
+    return sorted(Path(image.here("/var/cache/furthest")).rglob("*.nb?"))
 
 
 def until_ready(service, port):
@@ -237,13 +244,19 @@ def test_its_steps_lead_to_a_service_that_compiles_nothing(image):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    made = machine_code(image)
+    assert made
     assert not image.is_healthy(port)
     with image.start("--port", str(port)) as service:
         try:
             assert until_ready(service, port) == {"status": "ready", "compiled": 0}
             assert image.is_healthy(port)
             assert answer(port, "/api/v1/studies")[0] == 401
-            assert answer(port, "/api/v1/studies", TOKEN)[0] == 200
+            question = {"name": "first", "delta": 0.1, "problem": QUESTION}
+            assert answer(port, "/api/v1/studies", TOKEN, question)[0] == 201
+            status, asked = answer(port, "/api/v1/studies/first/ask", TOKEN, {"n": 2})
+            assert (status, len(asked["trials"])) == (200, 2)
+            assert machine_code(image) == made
             database = Path(image.here("/data/furthest.db"))
             assert database.exists()
             assert database.stat().st_uid == (USER if MAY_CHANGE else os.geteuid())

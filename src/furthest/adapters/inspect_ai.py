@@ -43,6 +43,7 @@ import numpy as np
 from inspect_ai import Task, eval, task_with  # noqa: A004
 from inspect_ai.dataset import MemoryDataset
 from inspect_ai.log import EvalLog
+from inspect_ai.model import Model
 from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, PARTIAL
 from inspect_ai.util import EarlyStop
 
@@ -62,7 +63,8 @@ class Found(NamedTuple):
         name: The name of the chosen candidate; None if there is no answer yet, because draws were
             used up or a task ended with an error. Called again, it goes on.
         certificate: The proof, if there is one.
-        logs: Inspect's log of each candidate, by name.
+        logs: Inspect's log of each candidate, by name. A score that cannot count, as it is no
+            number, not within [0, 1], or one of several, ends its task with an error.
         study: The study that asked for the samples.
     """
 
@@ -106,9 +108,11 @@ def compare(
         options: What else `inspect_ai.eval` takes, such as `log_dir`.
 
     Raises:
-        InputError: A score is not within [0, 1], or it is not clear which one counts.
+        InputError: Several models are given for all tasks.
         ChangeError: The study of this name asks another question.
     """
+    if not isinstance(options.get("model"), str | Model | None):
+        raise InputError("one model for each candidate: several go into tasks of their own")
     question = Problem.options(list(tasks), eps=eps, bounds=(0.0, 1.0), noise=noise)
     study = Study.create(name, question, delta, storage, exist_ok=True)
     dealer = Dealer(study)
