@@ -263,6 +263,7 @@ def test_its_steps_lead_to_a_service_that_compiles_nothing(image):
         finally:
             service.send_signal(signal.SIGTERM)
             output = service.stdout.read()
-    assert service.returncode == 0, output
+    # When it is through uvicorn sends itself the signal again, which process 1 does not hear.
+    assert service.returncode in {0, -signal.SIGTERM}, output
     assert "Traceback" not in output
     assert "Warning" not in output
