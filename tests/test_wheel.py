@@ -29,6 +29,11 @@ study = ft.Study.create("first", instance.problem, 0.1, "sqlite:///first.db")
 trial = study.ask()
 study.tell(trial, 0.5)
 study.status()
+shop = ft.Problem.options(["old", "new"], eps=0.05, noise="bernoulli")
+visits = ft.Study.create("visits", shop, 0.1, "sqlite:///first.db")
+for share in visits.ask(batch=500):
+    visits.tell(share, successes=share.size // 9, n=share.size)
+visits.status()
 print(json.dumps([counter.count, results.stopping_times.tolist(), ft.__file__]))
 """
 )
