@@ -741,7 +741,7 @@ class Study:
             If the budget is spent, and there is no answer, the conclusion in place of a
             certificate.
         """
-        from furthest.study.certificate import certificate, status
+        from furthest.study.certificate import certificate, check_outcome, status
 
         with self._announced(), self._working():
             self._refresh()
@@ -750,6 +750,7 @@ class Study:
                 with suppress(StorageError):
                     self._write_end()
             if self._fold.stopped and self._proof is None:
+                check_outcome(self._ledger, self._fold)
                 self._proof = certificate(self._name, self._ledger, self._fold, self.events())
             now, ending = time.time(), self._conclude()
             return status(self._name, self._ledger, self._fold, now, self._proof, ending)
