@@ -721,6 +721,8 @@ def test_an_end_that_somebody_made_up_gives_no_certificate(place):
                 looked.status()
             with pytest.raises(VerificationError, match="results do not lead to that"):
                 looked.certificate()
+            with pytest.raises(VerificationError, match="results do not lead to that"):
+                looked.ask()
         looked.close()
 
 

@@ -493,7 +493,7 @@ class Study:
                 ]
                 new.extend(asked)
         if fold.stopped:
-            answer = self.problem.answer_names[fold.answer]
+            answer = self.status().answer_name  # which looks whether that is so
             raise StoppedError(f"the study {self._name!r} has stopped: the answer is {answer!r}")
         if over:
             proven = self.status().guarantee
