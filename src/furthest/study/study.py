@@ -493,7 +493,8 @@ class Study:
                 ]
                 new.extend(asked)
         if fold.stopped:
-            answer = self.status().answer_name  # which looks whether that is so
+            self._check_end()
+            answer = self.problem.answer_names[fold.answer]
             raise StoppedError(f"the study {self._name!r} has stopped: the answer is {answer!r}")
         if over:
             proven = self.status().guarantee
@@ -741,7 +742,7 @@ class Study:
             If the budget is spent, and there is no answer, the conclusion in place of a
             certificate.
         """
-        from furthest.study.certificate import certificate, check_outcome, status
+        from furthest.study.certificate import certificate, status
 
         with self._announced(), self._working():
             self._refresh()
@@ -750,10 +751,17 @@ class Study:
                 with suppress(StorageError):
                     self._write_end()
             if self._fold.stopped and self._proof is None:
-                check_outcome(self._ledger, self._fold)
+                self._check_end()
                 self._proof = certificate(self._name, self._ledger, self._fold, self.events())
             now, ending = time.time(), self._conclude()
             return status(self._name, self._ledger, self._fold, now, self._proof, ending)
+
+    def _check_end(self) -> None:
+        """Anybody who may write to the log can say that the study has stopped."""
+        from furthest.study.certificate import check_outcome
+
+        if self._proof is None:
+            check_outcome(self._ledger, self._fold)
 
     def _conclude(self) -> Conclusion | None:
         """What is proven, if the budget is spent and there is no answer."""
