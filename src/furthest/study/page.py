@@ -54,7 +54,7 @@ table {{ border-collapse: collapse; width: 100%; font-variant-numeric: tabular-n
 th {{ text-align: left; font-weight: 600; font-size: .8rem; color: var(--soft); }}
 th, td {{ padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line);
   vertical-align: middle; overflow-wrap: anywhere; }}
-td.number, th.number {{ text-align: right; width: 7rem; }}
+td.number, th.number {{ text-align: right; width: 7rem; white-space: nowrap; }}
 .warning {{ border: 1px solid var(--doubt); border-radius: 4px; padding: .4rem .8rem; }}
 dl {{ display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.2rem; margin: 0; }}
 dt {{ color: var(--soft); }} dd {{ margin: 0; overflow-wrap: anywhere; }}
@@ -101,9 +101,10 @@ def _kind(status: Status) -> str:
 
 def _first(study: Study, status: Status) -> str:
     """What fits on the first screen: question, answer, figures, and every condition."""
+    claim, figures = f"{_claim(status)}{_gauge(status)}", _list(_figures(study, status))
     rests_on = _conditions(status)
-    what = f"<section>{_claim(status)}{_gauge(status)}{_list(_figures(study, status))}</section>"
-    return f'<div class="first">{what}<section>{rests_on}</section></div>'
+    left, right = (claim + figures, rests_on) if rests_on else (claim, figures)
+    return f'<div class="first"><section>{left}</section><section>{right}</section></div>'
 
 
 def _claim(status: Status) -> str:
