@@ -65,7 +65,7 @@ NAMES, FIGURES = 0.4, 0.25
 
 # About the width of a character.
 CHARACTER = 7.2
-BOLD = 0.88  # so many fit where letters are bold
+BOLD = 0.88  # and so much of that where they may be bold
 GAP = 12
 
 # So many letters that all names have in common are not worth three dots.
@@ -146,17 +146,16 @@ def picture(title: str, words: str, width: float, height: float, *parts: str) ->
 
 
 def labels(rows: Sequence[Document], room: float) -> list[str]:
-    """Their names, without what all have in common and without their middle if they are too long.
-
-    Of those that lead the letters are bold, and wider.
-    """
-    names = [each["name"] for each in rows]
-    if max(map(len, names)) * CHARACTER > room and len(names) > 1:
+    """Their names; of those that are too long less of what all have in common, or of the middle."""
+    names, most = [each["name"] for each in rows], max(5, round(room / CHARACTER * BOLD))
+    if len(names) > 1 and max(map(len, names)) > most:
         before = _common(names)
         after = _common([name[:before:-1] for name in names])
+        context = max(0, most - 2 - max(len(name) - before - after for name in names))
+        before -= min(before, context // 2)
+        after -= min(after, context - context // 2)
         names = [_between(name, before, len(name) - after) for name in names]
-    rooms = [room * (BOLD if each.get("candidate") else 1.0) for each in rows]
-    return list(map(short, names, rooms))
+    return [short(name, most) for name in names]
 
 
 def _common(names: Sequence[str]) -> int:
@@ -168,13 +167,13 @@ def _common(names: Sequence[str]) -> int:
 
 def _between(name: str, first: int, last: int) -> str:
     """What is there, with dots for the rest where there is much of it."""
-    first, last = (first if first > FEW else 0), (last if len(name) - last > FEW else len(name))
+    first = first if first > FEW else 0
+    last = last if len(name) - last > FEW else len(name)
     return f"{'…' if first else ''}{name[first:last]}{'…' if last < len(name) else ''}"
 
 
-def short(name: str, room: float) -> str:
-    """A name, without its middle where it would not fit: many differ at their ends alone."""
-    most = max(5, int(room / CHARACTER))
+def short(name: str, most: int) -> str:
+    """A name, without its middle if it has more letters: many differ at their ends alone."""
     if len(name) <= most:
         return name
     tail = (most - 1) // 2
@@ -236,7 +235,7 @@ def _named(rows: Sequence[Document], scale: Scale) -> list[Document]:
 def _room(rows: Sequence[Document], width: float) -> float:
     """Where names end."""
     longest = max(len(each["name"]) for each in rows)
-    return min(NAMES * width, longest * CHARACTER + GAP)
+    return min(NAMES * width, longest * CHARACTER / BOLD + GAP)
 
 
 def _axis(scale: Scale, y: float) -> list[str]:
@@ -419,8 +418,8 @@ def _axes(x: Scale, y: Scale, names: Sequence[str], title: str) -> list[str]:
         _text(x.first, 14, title, "strong"),
         _line(x.first, y.first, x.last, y.first, "axis"),
         _line(x.first, y.first, x.first, y.last, "axis"),
-        _text(x.last, y.first + 32, short(names[0], 250), "quiet", "end"),
-        _text(x.first, y.last - 24, short(names[1], 250), "quiet"),
+        _text(x.last, y.first + 32, short(names[0], 34), "quiet", "end"),
+        _text(x.first, y.last - 24, short(names[1], 34), "quiet"),
     ]
     across = [_text(x(at), y.first + 16, _number(at), "quiet", "middle") for at in x.ticks(4)]
     up = [_text(x.first - 5, y(at) + 4, _number(at), "quiet", "end") for at in y.ticks(4)]
@@ -444,7 +443,7 @@ def _parameters(document: Document, half: float, height: float) -> str:
         parts.append(
             tag("path", d=f"M{far - 5:.2f} {off - 5:.2f}l10 10m0-10l-10 10", class_="other")
         )
-        parts.append(_text(far + 8, off + 16, short(f"here {other['name']} wins", 140)))
+        parts.append(_text(far + 8, off + 16, short(f"here {other['name']} wins", 22)))
     return tag("g", *parts)
 
 
@@ -463,7 +462,7 @@ def _vectors(document: Document, half: float, height: float) -> str:
                 tag("title", escape(f"{each['name']}: {each['verdict']}")),
                 _line(x(0.0), y(0.0), one, two, "arrow") if named else "",
                 _mark(one, two, kind, candidate=each["candidate"]),
-                _text(one - 8, two - 9, short(each["name"], 90), None, "end") if named else "",
+                _text(one - 8, two - 9, short(each["name"], 14), None, "end") if named else "",
                 class_=kind if kind == "out" else None,
             )
         )

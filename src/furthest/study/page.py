@@ -60,12 +60,13 @@ dl {{ display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.2rem;
 dt {{ color: var(--soft); }} dd {{ margin: 0; overflow-wrap: anywhere; }}
 @media (max-width: 52rem) {{ .first {{ grid-template-columns: minmax(0, 1fr); }} }}
 @page {{ size: A4; margin: 1.3cm; }}
-@media print {{ body {{ margin: 0; max-width: none; padding: 0; font-size: 9pt; }}
+@media print {{ html {{ font-size: 12px; }}
+  body {{ margin: 0; max-width: none; padding: 0; font-size: 9pt; }}
   h2 {{ break-after: avoid; margin-top: .9rem; }} .claim {{ margin: .7rem 0; }}
   .first {{ grid-template-columns: minmax(0, 5fr) minmax(0, 6fr); gap: 0 1.4rem; }}
   .conditions {{ font-size: 8pt; }} .scroll {{ overflow: visible; }}
   svg.picture {{ min-width: 0; }}
-  tr, li, .claim, svg, figure {{ break-inside: avoid; }}
+  tr, li, .claim, .figure {{ break-inside: avoid; }}
   th, td {{ padding: .16rem .8rem .16rem 0; }} }}
 """
 
@@ -229,7 +230,8 @@ def _figure(title: str, drawn: str, document: picture.Document | None = None) ->
     about = document or {}
     notes = [about.get("intervals"), about.get("reason") and f"Intervals: {about['reason']}."]
     words = "".join(f'<p class="soft">{escape(note)}</p>' for note in notes if note)
-    return f'<section><h2>{title}</h2><div class="scroll">{drawn}</div>{words}</section>'
+    shown = f'<div class="scroll">{drawn}</div>'
+    return f'<section class="figure"><h2>{title}</h2>{words}{shown}</section>'
 
 
 def _answers(look: Look, status: Status) -> str:
