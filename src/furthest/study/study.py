@@ -76,7 +76,7 @@ from furthest.study.storage import Log, Storage, open_storage
 from furthest.study.turns import Turn
 
 if TYPE_CHECKING:
-    from furthest.study.fold import Fold
+    from furthest.study.fold import Fold, Outcome
     from furthest.study.verdict import Look
 
 DEFAULT_STORAGE = "sqlite:///furthest.db"
@@ -797,20 +797,13 @@ class Study:
             self._refresh()
             return Look(self._fold)
 
-    def again(self, fold: "Fold | None" = None) -> "tuple[Fold, Columns]":
-        """A fold to go through the study's results once more, and those that it has yet to take in.
+    def counting(self, first: int = 0) -> "tuple[Columns, Outcome | None]":
+        """The results that count, from this number on, and where the log says that it ended."""
+        from furthest.study.certificate import outcome_of
 
-        Args:
-            fold: One that came from here before: it is given back, unless somebody has written down
-                in the meantime where the study ended.
-        """
-        from furthest.study.certificate import fold_of, outcome_of
-
-        with self._announced(), self._working():
+        with self._working():
             self._refresh()
-            if fold is None or fold.outcome != outcome_of(self._ledger):
-                fold = fold_of(self._ledger)
-            return fold, self._ledger.counting(fold.told).columns
+            return self._ledger.counting(first).columns, outcome_of(self._ledger)
 
     def history(self) -> list[Measurement]:
         """All results in the order told."""
