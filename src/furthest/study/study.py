@@ -45,6 +45,7 @@ from furthest.study.events import (
     STOPPED,
     TOLD,
     UNREADABLE,
+    Columns,
     Due,
     Event,
     Note,
@@ -77,7 +78,8 @@ from furthest.study.storage import Log, Storage, open_storage
 from furthest.study.turns import Turn
 
 if TYPE_CHECKING:
-    from furthest.study.fold import Fold
+    from furthest.study.fold import Fold, Outcome
+    from furthest.study.verdict import Look
 
 DEFAULT_STORAGE = "sqlite:///furthest.db"
 DAY = 86_400.0
@@ -409,6 +411,11 @@ class Study:
     def measured(self) -> int:
         """How many measurements there are, as far as this process has read the log."""
         return self._ledger.outcomes
+
+    @property
+    def created_at(self) -> float:
+        """When the study began, in seconds since 1970."""
+        return self._ledger.created.at
 
     @property
     def is_spent(self) -> bool:
@@ -813,6 +820,25 @@ class Study:
         with self._announced("foresight"), self._working():
             self._refresh()
             return foresee(self.settings, self._fold, draws, seed, self.budget)
+
+    def look(self) -> "Look":
+        """The evidence as it is now, which later results do not change.
+
+        Of this furthest.study.picture makes what pages show beside the status.
+        """
+        from furthest.study.verdict import Look
+
+        with self._announced(), self._working():
+            self._refresh()
+            return Look(self._fold)
+
+    def counting(self, first: int = 0) -> "tuple[Columns, Outcome | None]":
+        """The results that count, from this number on, and where the log says that it ended."""
+        from furthest.study.certificate import outcome_of
+
+        with self._working():
+            self._refresh()
+            return self._ledger.counting(first).columns, outcome_of(self._ledger)
 
     def history(self) -> list[Measurement]:
         """All results in the order told."""
