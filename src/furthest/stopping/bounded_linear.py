@@ -14,8 +14,10 @@ from furthest.coordinates import inner_point
 from furthest.errors import StrategyError
 from furthest.kernels.bounded_linear import (
     LEAST_TILT,
+    SLACK,
     Along,
     BoundedLinear,
+    Box,
     Guard,
     Number,
     Price,
@@ -159,6 +161,30 @@ def excludes(test: BoundedLinear, task: Task, evidence: Evidence, z: int) -> boo
     return bool((highest < 0.0).any())
 
 
+def extent(
+    test: BoundedLinear, task: Task, evidence: Evidence, rows: Matrix
+) -> tuple[Vector, Vector]:
+    """By the guard's ellipsoid; of what is a measured arm by its interval as well."""
+    squared_radius, d = float(test.guard[Guard.SQUARED_RADIUS, 0]), len(test.total)
+    highs = np.full(len(rows), math.inf)
+    lows = -highs
+    if squared_radius < 0:  # no parameter is left: the features do not explain the values
+        return lows, highs
+    if squared_radius < math.inf:
+        norms = np.maximum(np.einsum("yi,ij,yj->y", rows, test.metrics[:d], rows), 0.0)
+        reach = 2.0 * np.sqrt(squared_radius * norms) * (1.0 + SLACK)
+        middles = 2.0 * rows @ test.centres[0]
+        lows, highs = middles - reach, middles + reach
+    measured = np.flatnonzero(evidence.counts)
+    places = {task.arms[arm].tobytes(): arm for arm in measured.tolist()}
+    low, high = task.low + 2.0 * test.boxes[: len(Box)]
+    for y, row in enumerate(rows):
+        arm = places.get(row.tobytes())
+        if arm is not None:
+            lows[y], highs[y] = max(lows[y], low[arm]), min(highs[y], high[arm])
+    return lows, highs
+
+
 def within(test: BoundedLinear, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
     """The e-processes stay those of the study's question; there is one for every z."""
     return of_question(
@@ -176,6 +202,7 @@ BOUNDED_LINEAR = StoppingTest(
     observe=observe,
     score=score,
     excludes=excludes,
+    extent=extent,
     within=within,
     takes_sums=True,
     guarantee=Guarantee(

@@ -84,10 +84,14 @@ NEAR = 1e-6
 
 def fold_of(ledger: Ledger) -> Fold:
     """The state of the study before its first result; it ends where the log says that it did."""
-    stopped = ledger.stopped
-    outcome = None if stopped is None else Outcome(stopped.arm or 0, int(stopped.data))
     with usable_strategy():
-        return Fold(ledger.settings, outcome)
+        return Fold(ledger.settings, outcome_of(ledger))
+
+
+def outcome_of(ledger: Ledger) -> Outcome | None:
+    """Where the log says that the study ended."""
+    stopped = ledger.stopped
+    return None if stopped is None else Outcome(stopped.arm or 0, int(stopped.data))
 
 
 def status(

@@ -44,6 +44,7 @@ from furthest.study.events import (
     STOPPED,
     TOLD,
     UNREADABLE,
+    Columns,
     Due,
     Event,
     Note,
@@ -76,6 +77,7 @@ from furthest.study.turns import Turn
 
 if TYPE_CHECKING:
     from furthest.study.fold import Fold
+    from furthest.study.verdict import Look
 
 DEFAULT_STORAGE = "sqlite:///furthest.db"
 DAY = 86_400.0
@@ -778,6 +780,32 @@ class Study:
         with self._announced("foresight"), self._working():
             self._refresh()
             return foresee(self.settings, self._fold, draws, seed, self.budget)
+
+    def look(self) -> "Look":
+        """The evidence as it is now, which later results do not change.
+
+        Of this furthest.study.picture makes what pages show beside the status.
+        """
+        from furthest.study.verdict import Look
+
+        with self._announced(), self._working():
+            self._refresh()
+            return Look(self._fold)
+
+    def again(self, fold: "Fold | None" = None) -> "tuple[Fold, Columns]":
+        """A fold to go through the study's results once more, and those that it has yet to take in.
+
+        Args:
+            fold: One that came from here before: it is given back, unless somebody has written down
+                in the meantime where the study ended.
+        """
+        from furthest.study.certificate import fold_of, outcome_of
+
+        with self._announced(), self._working():
+            self._refresh()
+            if fold is None or fold.outcome != outcome_of(self._ledger):
+                fold = fold_of(self._ledger)
+            return fold, self._ledger.counting(fold.told).columns
 
     def history(self) -> list[Measurement]:
         """All results in the order told."""
