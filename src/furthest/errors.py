@@ -16,6 +16,7 @@ FurthestError
 │   ├── FileError                a problem file that cannot be read
 │   └── StudyError               a live study was asked for something that makes no sense
 │       ├── UnknownStudyError        no study, trial or arm of this name
+│       ├── StudyExistsError         there is a study of this name already
 │       ├── ValueRefusedError        a result that is no finite number
 │       ├── ContradictionError       one trial, two results
 │       └── ChangeError              another question midway
@@ -102,6 +103,10 @@ class StudyError(InputError):
 
 class UnknownStudyError(StudyError):
     """No study, trial or arm of this name."""
+
+
+class StudyExistsError(StudyError):
+    """There is a study of this name already."""
 
 
 class ValueRefusedError(StudyError):

@@ -95,16 +95,16 @@ def read_instance(path: Path, given: Data | None = None) -> Instance:
 
 
 def _instance(name: str, data: Data) -> Instance:
-    for key in data:
-        if key not in FIELDS:
-            raise FileError(f"unknown entry {key!r}; {nearest_name(key, FIELDS)}")
     mu = data.pop("mu", None)
-    problem = _problem(data)
+    problem = problem_of(data)
     return Instance(name, problem, None if mu is None else problem.parameter(mu))
 
 
-def _problem(data: Data) -> Problem:
-    """From arms, options or factors: whichever the file has."""
+def problem_of(data: Data) -> Problem:
+    """From arms, options, factors or a graph, as a TOML file has them."""
+    for key in data:
+        if key not in FIELDS or key == "mu":
+            raise FileError(f"unknown entry {key!r}; {nearest_name(key, FIELDS)}")
     kinds: dict[str, Callable[..., Problem]] = {
         "arms": Problem,
         "options": Problem.options,

@@ -12,7 +12,18 @@ from typing import Annotated, Any
 import typer
 
 from furthest import __version__
-from furthest.cli import compare, complexity, demo, plan, reproduce, rules, simulate, study, sweep
+from furthest.cli import (
+    compare,
+    complexity,
+    demo,
+    plan,
+    reproduce,
+    rules,
+    serve,
+    simulate,
+    study,
+    sweep,
+)
 from furthest.cli import compile as beforehand
 from furthest.display import one_line
 from furthest.errors import FurthestError, InputError
@@ -29,6 +40,7 @@ app.command("complexity")(complexity.command)
 app.command("plan")(plan.command)
 app.command("sweep")(sweep.command)
 app.add_typer(study.app, name="study")
+app.command("serve")(serve.command)
 app.command("reproduce")(reproduce.command)
 app.command("rules")(rules.command)
 app.command("compile")(beforehand.command)

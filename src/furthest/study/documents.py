@@ -22,7 +22,7 @@ Document = dict[str, Any]
 # What is listed of each study, and the state of one whose log is not what was written.
 ROW = (
     *("name", "state", "answer", "answer_name", "eps", "notion", "delta"),
-    *("arms", "measurements", "pending", "error", "budget"),
+    *("arms", "measurements", "pending", "error", "budget", "created_at", "changed_at"),
 )
 DAMAGED = "damaged"
 
@@ -48,15 +48,20 @@ def listed(storage: Storage) -> Document:
     for name in storage.studies():
         with suppress(UnknownStudyError):  # deleted by somebody else in between
             try:
-                rows.append(_row(Study.load(name, storage)))
+                rows.append(row(Study.load(name, storage)))
             except VerificationError as error:
-                # The others are none the worse for it.
-                damaged = Document.fromkeys(ROW)
-                rows.append(damaged | {"name": name, "state": DAMAGED, "error": str(error)})
+                rows.append(damaged(name, error))
     return {"studies": rows}
 
 
-def _row(study: Study) -> Document:
+def damaged(name: str, error: VerificationError) -> Document:
+    """The line of a study whose log is not what was written: the others are none the worse."""
+    return Document.fromkeys(ROW) | {"name": name, "state": DAMAGED, "error": str(error)}
+
+
+def row(study: Study) -> Document:
+    """The line of a study, without the compiler."""
+    pending = study.pending()  # this reads what is new
     problem, answer = study.problem, study.outcome
     values = (
         study.name,
@@ -68,9 +73,11 @@ def _row(study: Study) -> Document:
         study.delta,
         len(problem.arms),
         study.measured,
-        len(study.pending()),
+        len(pending),
         None,
         study.budget,
+        study.created_at,
+        study.end.at,
     )
     return dict(zip(ROW, values, strict=True))
 

@@ -111,6 +111,20 @@ class Result(NamedTuple):
         return Note(self.size, self.sd, moment).text
 
 
+class End(NamedTuple):
+    """Where a log ends.
+
+    Attributes:
+        seq: The number of the last event.
+        chain: Its digest.
+        at: When that was, in seconds since 1970.
+    """
+
+    seq: int
+    chain: str
+    at: float
+
+
 class Ledger:
     """What the events so far add up to."""
 
@@ -187,6 +201,11 @@ class Ledger:
             self.seq = event.seq
             self._now = max(self._now, event.at)
             self._count_in_turn(event)
+
+    @property
+    def end(self) -> End:
+        """Where the log ends."""
+        return End(self.seq, self.head, self._now)
 
     def parts(self) -> Parts:
         """All of it as plain data; of a study that has not ended."""

@@ -9,7 +9,12 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from furthest.errors import StorageError, StudyError, UnknownStudyError, VerificationError
+from furthest.errors import (
+    StorageError,
+    StudyExistsError,
+    UnknownStudyError,
+    VerificationError,
+)
 from furthest.study.chain import seal
 from furthest.study.events import Event, is_event
 
@@ -134,7 +139,9 @@ class SqlStorage(ABC):
         with self.transaction(write=True) as now:
             key = self.insert_study(now, name)
             if key is None:
-                raise StudyError(f"there is a study {name!r} already: load it, or delete it first")
+                raise StudyExistsError(
+                    f"there is a study {name!r} already: load it, or delete it first"
+                )
             SqlLog(now, key).append(events)
         return key
 

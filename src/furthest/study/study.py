@@ -24,6 +24,7 @@ from furthest.errors import (
     StoppedError,
     StorageError,
     StudyError,
+    StudyExistsError,
     UnknownStudyError,
     VerificationError,
     nearest_name,
@@ -56,6 +57,7 @@ from furthest.study.events import (
 from furthest.study.ledger import (
     MOST_OUTCOMES,
     RESULT_FIELDS,
+    End,
     Ledger,
     Result,
     check_name,
@@ -242,7 +244,8 @@ class Study:
             The study, which waits for its first `ask` or `add`.
 
         Raises:
-            StudyError: There is a study of this name already, or the name is not fit for use.
+            StudyExistsError: There is a study of this name already.
+            StudyError: The name is not fit for use.
             ChangeError: With `exist_ok`: that study asks another question.
             StrategyError: The strategy does not fit the problem, or could not be read back.
             InputError: δ, seed, lease, order or budget out of range, or not a Problem.
@@ -256,7 +259,7 @@ class Study:
         events = chained([Event(1, CREATED, time.time(), data=settings.encode(), worker=_me())])
         try:
             key = place.create(name, *events)
-        except StudyError:
+        except StudyExistsError:
             if not exist_ok:
                 raise
             return cls._same(cls.load(name, place), settings, order)
@@ -355,6 +358,21 @@ class Study:
     def name(self) -> str:
         """The study's name."""
         return self._name
+
+    @property
+    def key(self) -> int:
+        """Its number in the storage, which no other study has or will have."""
+        return self._key
+
+    @property
+    def end(self) -> End:
+        """Where the log ends, as far as this process has read it."""
+        return self._ledger.end
+
+    @property
+    def created_at(self) -> float:
+        """When the study began, in seconds since 1970."""
+        return self._ledger.created.at
 
     @property
     def settings(self) -> Settings:

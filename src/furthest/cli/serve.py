@@ -1,0 +1,94 @@
+"""furthest serve: an HTTP API and pages for the studies of a storage."""
+
+import os
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from furthest.cli.study import DEFAULT, Storage
+from furthest.display import without_password
+from furthest.errors import InputError, MissingExtraError
+
+
+def command(
+    storage: Storage = DEFAULT,
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port.", min=0, max=65_535)] = 8000,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Tokens, one in a line, after `read` or `write`: without one of them nobody may "
+            "do anything. Needed where others can reach the address.",
+            envvar="FURTHEST_TOKEN_FILE",
+        ),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="A name under which the service is reached, as `lab.example.org`."),
+    ] = None,
+    prefix: Annotated[
+        str, typer.Option(help="The path under which a proxy shows it, as `/furthest`.")
+    ] = "",
+    workers: Annotated[
+        int, typer.Option(help="Processes; more than one need PostgreSQL.", min=1, max=256)
+    ] = 1,
+    rate: Annotated[
+        float, typer.Option(help="Requests per second that one client may make.", min=0.1)
+    ] = 500.0,
+    tls_cert: Annotated[
+        Path | None, typer.Option(help="Speak TLS, with the certificate chain in this file …")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="… and its private key.")] = None,
+) -> None:
+    """Serve the studies of a storage: an API under /api/v1, the dashboard at /.
+
+    Ctrl-C or SIGTERM ends it when all that is under way is answered.
+    """
+    try:
+        import uvicorn
+
+        from furthest.server import app, operations
+    except ImportError as error:
+        raise MissingExtraError(error.name or "fastapi", "serve") from None
+    from furthest.server.options import Options
+
+    if (tls_cert is None) != (tls_key is None):
+        raise InputError("--tls-cert and --tls-key go together")
+    options = Options(
+        storage=storage,
+        host=host,
+        token_file=None if token_file is None else str(token_file.absolute()),
+        prefix=prefix,
+        names=tuple(each.lower() for each in name or ()),
+        rate=rate,
+        workers=workers,
+        tls=tls_cert is not None,
+    )
+    _ = options.tokens  # a bad file shows now
+    settings: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+        "ssl_certfile": tls_cert,
+        "ssl_keyfile": tls_key,
+        "timeout_graceful_shutdown": 30,
+        "ws": "websockets-sansio",
+        "ws_max_size": options.most_bytes,
+    }
+    operations.log_to_standard_error()
+    scheme = "https" if options.tls else "http"
+    print(f"{scheme}://{host}:{port}{options.prefix}/  {without_password(storage)}", flush=True)
+    if workers == 1:
+        uvicorn.run(app.create_app(options), **settings)
+        return
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="furthest-figures-"))
+        os.environ.setdefault(operations.SHARED_FIGURES, folder)
+        options.to_environment()
+        place = "furthest.server.app:from_environment"
+        uvicorn.run(place, factory=True, workers=workers, **settings)

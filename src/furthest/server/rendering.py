@@ -1,0 +1,84 @@
+"""How pages are made: the templates, and what they can say."""
+
+import time
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from furthest import __version__
+from furthest.display import at_least, count, figure
+from furthest.study.records import sentence
+
+MINUTE, DAY = 60, 86_400
+UNITS = ((DAY, "d"), (3600, "h"), (MINUTE, "min"))
+
+# Half a year ago is a date.
+LONG_AGO = 180 * DAY
+
+TEMPLATES = Environment(
+    loader=PackageLoader("furthest.server"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def render(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+    """A page, or a piece of one."""
+    found = TEMPLATES.get_template(template).render(
+        root=request.scope["root_path"],
+        version=__version__,
+        may_write=request.state.may_write,
+        signed_in=request.state.signed_in,
+        now=time.time(),
+        **context,
+    )
+    return HTMLResponse(found, status)
+
+
+def link(name: str) -> str:
+    """The path of a study, below the prefix: its name may hold any character."""
+    return f"/studies/{quote(name, safe='')}"
+
+
+def moment(seconds: float) -> str:
+    """`2026-03-01 14:05 UTC`."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+
+
+def machine_moment(seconds: float) -> str:
+    """As a `time` element wants it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def ago(seconds: float, now: float) -> str:
+    """`12 min ago`."""
+    past = max(0.0, now - seconds)
+    if past < MINUTE:
+        return "just now"
+    if past > LONG_AGO:
+        return moment(seconds)[:10]
+    size, unit = next(each for each in UNITS if past >= each[0])
+    return f"{past // size:.0f} {unit} ago"
+
+
+def percent(share: float) -> str:
+    """`5 %`, `0.1 %`."""
+    return f"{100 * share:.4g} %"
+
+
+TEMPLATES.filters |= {
+    "figure": figure,
+    "count": count,
+    "link": link,
+    "moment": moment,
+    "machine_moment": machine_moment,
+    "percent": percent,
+    "sentence": sentence,
+    "at_least": at_least,
+}
+TEMPLATES.globals["ago"] = ago
