@@ -22,7 +22,7 @@ router = APIRouter(
 SHOWN = 5
 
 # Seconds after which no other study is simulated.
-PATIENCE = 6.0
+PATIENCE = 4.0
 
 
 @router.get("")

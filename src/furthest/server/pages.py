@@ -38,7 +38,7 @@ def _rank(row: dict[str, Any]) -> tuple[int, float]:
 @router.get("/studies/{name}/glance")
 def glance(study: OneStudy) -> Response:
     """How far the evidence of a study is, for its line in the list."""
-    return study.render("glance.html", lambda own, _: {"status": own.status()})
+    return study.render("glance.html", lambda own, _: {"shown": own.status()})
 
 
 def error(request: Request, status: int, detail: str) -> HTMLResponse:

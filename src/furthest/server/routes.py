@@ -8,6 +8,8 @@ from fastapi import Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
 
+from starlette.requests import ClientDisconnect
+
 from furthest.errors import FurthestError, StorageError, UnknownStudyError
 from furthest.server.api import Named
 from furthest.server.api import hosting as studies_of
@@ -16,7 +18,7 @@ from furthest.server.memories import Memory, memory_of
 from furthest.server.rendering import render
 from furthest.study.study import Study
 
-NOT_FOUND, REFUSED, UNAVAILABLE, FAILED = 404, 403, 503, 500
+GONE, NOT_FOUND, REFUSED, UNAVAILABLE, FAILED = 400, 404, 403, 503, 500
 
 TITLES = {NOT_FOUND: "There is nothing here", UNAVAILABLE: "The storage does not answer"}
 
@@ -31,6 +33,8 @@ class PageRoute(APIRoute):
         async def handled(request: Request) -> Response:
             try:
                 return await handle(request)
+            except ClientDisconnect:  # somebody types on: nobody waits for this any more
+                return Response(status_code=GONE)
             except FurthestError as error:
                 return failure(request, _status(error), str(error))
 

@@ -21,7 +21,7 @@ from furthest.study.study import Study
 router = APIRouter(prefix="/studies/{name}", route_class=PageRoute, include_in_schema=False)
 
 # Lines of a table, answers in a picture, and lines of the log, at a time.
-ROWS, DRAWN = 50, 24
+ROWS, DRAWN, EVENTS = 50, 24, 15
 
 # A page to print has its styles in itself, and no scripts.
 PRINTED = (
@@ -51,7 +51,7 @@ def _verdict(study: Study) -> dict[str, Any]:
     status = study.status()
     ended = status.certificate or status.conclusion
     return {
-        "status": status,
+        "shown": status,
         "question": words.question(study.problem, study.delta),
         "assumptions": words.assumptions(study.problem, study.strategy),
         "in_words": study.problem.in_words,
@@ -204,7 +204,7 @@ def log(study: OneStudy, studies: Studies, before: int | None = None) -> Respons
         own.pending()  # this reads what is new
         last = own.end.seq
         end = last if before is None else min(max(before - 1, 0), last)
-        begin = max(0, end - ROWS)
+        begin = max(0, end - EVENTS)
         events = studies.storage.read(own.key, begin, "", end - begin) if end else []
         return {
             "events": events[::-1],
@@ -212,7 +212,7 @@ def log(study: OneStudy, studies: Studies, before: int | None = None) -> Respons
             "answers": own.problem.answer_names,
             "first": begin + 1,
             "last": last,
-            "newer": None if end == last else min(end + ROWS + 1, last + 1),
+            "newer": None if end == last else min(end + EVENTS + 1, last + 1),
         }
 
     return study.render("log.html", work)

@@ -48,7 +48,9 @@ def _noise(problem: Problem, strategy: Strategy) -> list[str]:
         said = ["Results scatter around an option's value like a bell curve, how much is unknown."]
     else:
         said = [f"Results scatter around an option's value by about σ = {problem.sigma_words}."]
-    return [*said, f"The rule that ends the study: {strategy.guarantee_for(problem).words}."]
+    if strategy.guarantee_for(problem).proven:
+        return [*said, "For such results the rule that ends the study is proven."]
+    return [*said, "The rule that ends the study is a heuristic: there is no proof of it."]
 
 
 def _linear(problem: Problem) -> list[str]:

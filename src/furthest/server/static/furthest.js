@@ -145,6 +145,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 
 document.addEventListener("htmx:afterSwap", (event) => {
   const piece = event.detail.target;
+  if (!piece) return;
   const was = before.get(piece);
   if (was) restore(piece, was);
   before.delete(piece);
@@ -233,8 +234,10 @@ function needed() {
 if ($("#new")) {
   $("#file").addEventListener("change", (event) => event.target.files[0] && taken(event.target.files[0]));
   $("#new").addEventListener("change", needed);
-  $("#new").addEventListener("submit", (event) => event.preventDefault());
   needed();
+  // What was chosen before this ran, or is still there after a look at another page.
+  if ($("#file").files[0]) taken($("#file").files[0]);
+  else if ($("#table").value) addEventListener("load", () => htmx.trigger("#new", "tabled"));
 }
 
 // ---- Evidence against threshold over measurements, with the predicted crossing.
@@ -282,20 +285,21 @@ const evidence = {
     this.list(points);
   },
 
-  series(points) {
-    return ["measurements", "statistic", "threshold"].map((key) => points.map((each) => each[key]));
+  series(points) { // the threshold goes on to where it will probably be reached
+    const last = points[points.length - 1];
+    const shown = [...points, { measurements: this.end, statistic: null, threshold: last.threshold }];
+    return ["measurements", "statistic", "threshold"].map((key) => shown.map((each) => each[key]));
   },
 
-  limits(points) {
+  limit(points) {
     const end = points[points.length - 1].measurements;
     const future = !ended() && this.future;
-    const wanted = future ? Math.min(future.high ?? future.median, 3 * Math.max(future.median, end)) : end;
-    return [0, Math.max(end, wanted, 1) * 1.02];
+    return Math.max(end, future ? Math.min(1.15 * future.median, 8 * end) : 0, 1) * 1.02;
   },
 
   draw(points) {
     const place = $("#evidence-chart");
-    this.end = this.limits(points);
+    this.end = this.limit(points);
     if (this.chart) {
       this.chart.setData(this.series(points));
       return;
@@ -305,7 +309,7 @@ const evidence = {
       width: place.clientWidth, height: 260, legend: { show: false },
       cursor: { y: false, points: { size: 7 }, drag: { setScale: false } },
       scales: {
-        x: { time: false, range: () => this.end },
+        x: { time: false, range: () => [0, this.end] },
         y: { range: (_, low, high) => [Math.min(0, low), Math.max(high, 1e-9) * 1.12] },
       },
       axes: [
@@ -329,7 +333,7 @@ const evidence = {
     const at = (value) => Math.min(chart.valToPos(value, "x", true), bbox.left + bbox.width);
     ctx.save();
     ctx.fillStyle = shade("--band");
-    ctx.fillRect(at(future.low), bbox.top, Math.max(1, at(future.high ?? this.end[1]) - at(future.low)), bbox.height);
+    ctx.fillRect(at(future.low), bbox.top, Math.max(1, at(future.high ?? this.end) - at(future.low)), bbox.height);
     ctx.restore();
   },
 
@@ -342,7 +346,7 @@ const evidence = {
     ctx.textAlign = "left";
     ctx.fillText(this.found.label, bbox.left + 6 * scale, chart.valToPos(this.found.points[0].threshold, "y", true) - 6 * scale);
     const future = !ended() && this.future;
-    if (future && future.median <= this.end[1]) {
+    if (future && future.median <= this.end) {
       const x = chart.valToPos(future.median, "x", true), y = chart.valToPos(last.threshold, "y", true);
       ctx.strokeStyle = shade("--accent");
       ctx.fillStyle = shade("--paper");
