@@ -4,11 +4,13 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from servers import Server, binaries, new_schema, private_server
 
 settings.register_profile(
     "furthest",
@@ -77,3 +79,19 @@ def on_a_terminal() -> Callable[..., str]:
         return shown.decode()
 
     return run
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    bin_folder = binaries()
+    if bin_folder is None:
+        pytest.skip("no PostgreSQL server (initdb, pg_ctl, postgres) on this machine")
+    pytest.importorskip("psycopg", reason="psycopg is not installed: the extra postgres")
+    with private_server(bin_folder) as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(server: Server) -> str:
+    """An empty place on the server."""
+    return server.url(new_schema(server))

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
@@ -96,3 +97,21 @@ def private_server(bin_folder: Path) -> Iterator[Server]:
             server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+_places = count()
+
+
+def new_place(kind: str) -> str:
+    """A name that nothing else has."""
+    return f"{kind}_{next(_places)}"
+
+
+def new_schema(server: Server) -> str:
+    """An empty one; its name."""
+    import psycopg
+
+    schema = new_place("place")
+    with psycopg.connect(server.url("public"), autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}".encode())
+    return schema

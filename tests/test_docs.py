@@ -6,8 +6,10 @@ a reader has to bring along is in a comment of the page, `<!-- test: … -->`, o
 
 import os
 import re
+import socket
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +31,9 @@ QUICKER = {
     "furthest compile --all": "furthest compile uniform",  # all: test_compiling.py
     "furthest reproduce all": "furthest reproduce table-8 --runs 2",  # all: test_reproduce.py
 }
+# Where a service is to be found; something else may be there.
+PORT = "8000"
+
 LANGUAGES = {"python", "sh", "text"}  # text is shown, not run
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$|^<!-- test: (.*?) -->$", re.MULTILINE | re.DOTALL)
@@ -106,8 +111,16 @@ def test_the_exceptions_are_still_there():
         assert slow in shell
 
 
+@pytest.fixture
+def port():
+    """A free one, where a page has the one that a service has by default."""
+    with closing(socket.socket()) as found:
+        found.bind(("127.0.0.1", 0))
+        return str(found.getsockname()[1])
+
+
 @pytest.mark.parametrize("page", pages_with("python"))
-def test_python(page, tmp_path, monkeypatch):
+def test_python(page, tmp_path, monkeypatch, port):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FURTHEST_STORAGE", raising=False)
     # Classes and functions of the page belong to a module that nobody can import, as in a script.
@@ -116,7 +129,7 @@ def test_python(page, tmp_path, monkeypatch):
         if block.language in {"python", "test"}:
             # Errors show the line of the page.
             lines = "\n" * (block.line - (block.language == "test"))
-            exec(compile(lines + block.text, page, "exec"), names)
+            exec(compile(lines + block.text.replace(PORT, port), page, "exec"), names)
 
 
 @pytest.fixture
@@ -137,7 +150,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("page", pages_with("sh"))
-def test_shell(page, folder):
+def test_shell(page, folder, port):
     environment = os.environ | {"PATH": f"{folder}/bin:{os.environ['PATH']}", "COLUMNS": "120"}
     environment.pop("FURTHEST_STORAGE", None)
     for block in blocks(page):
@@ -146,6 +159,7 @@ def test_shell(page, folder):
         text = block.text
         for slow, quick in QUICKER.items():
             text = text.replace(slow, quick)
+        text = text.replace("furthest serve", f"furthest serve --port {port}").replace(PORT, port)
         done = subprocess.run(
             ["sh", "-e", "-u", "-c", text],
             cwd=folder / "at",

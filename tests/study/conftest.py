@@ -1,35 +1,49 @@
-"""Storages for the tests: a SQLite file, and a private PostgreSQL server on a socket."""
+"""Storages for the tests: a SQLite file, a PostgreSQL server, and a server of our own."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from servers import Server, binaries, private_server
+from served import TOKEN, Served, served
+from servers import Server, new_place, new_schema
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    bin_folder = binaries()
-    if bin_folder is None:
-        pytest.skip("no PostgreSQL server (initdb, pg_ctl, postgres) on this machine")
-    pytest.importorskip("psycopg", reason="psycopg is not installed: the extra postgres")
-    with private_server(bin_folder) as server:
-        yield server
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A process with files behind it."""
+    for package in ("websockets", "starlette", "uvicorn"):
+        pytest.importorskip(package, reason=f"{package} is not installed: the extra serve")
+    with served(tmp_path_factory.mktemp("served")) as process:
+        yield process
 
 
-_schemas = iter(range(10**6))
+@pytest.fixture(scope="session")
+def postgres_service(
+    server: Server, tmp_path_factory: pytest.TempPathFactory, service: Served
+) -> Iterator[Served]:
+    """A process with the PostgreSQL server behind it."""
+    with served(tmp_path_factory.mktemp("served"), server.url("PLACE")) as process:
+        yield process
 
 
 @pytest.fixture
-def postgres_url(server: Server) -> str:
-    """An empty place on the server."""
-    import psycopg
+def token(monkeypatch: pytest.MonkeyPatch) -> str:
+    """What the servers ask for, where clients look for it."""
+    monkeypatch.setenv("FURTHEST_TOKEN", TOKEN)
+    return TOKEN
 
-    schema = f"place_{next(_schemas)}"
-    with psycopg.connect(server.url("public"), autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {schema}".encode())
-    return server.url(schema)
+
+@pytest.fixture
+def http_url(service: Served, token: str) -> str:
+    """An empty place of a server, in a file."""
+    return service.url(new_place("file"))
+
+
+@pytest.fixture
+def http_postgres_url(server: Server, postgres_service: Served, token: str) -> str:
+    """An empty place of a server, on PostgreSQL."""
+    return postgres_service.url(new_schema(server))
 
 
 @pytest.fixture

@@ -70,6 +70,12 @@ def another_thread(work):
     assert failures == []
 
 
+@pytest.fixture(params=["sqlite", "postgres", "http"])
+def url(request):
+    """An empty place of each kind."""
+    return request.getfixturevalue(f"{request.param}_url")
+
+
 @pytest.fixture
 def study(url):
     made = ft.Study.create("a", ENDLESS, storage=url)

@@ -1,4 +1,4 @@
-"""The contract of a storage, on SQLite and on a real PostgreSQL server."""
+"""The contract of a storage: on SQLite, on PostgreSQL, and on a server of ours with either."""
 
 import sqlite3
 import threading
@@ -15,6 +15,20 @@ from furthest.study.storage import open_storage
 
 (CREATED,) = chained([Event(1, "created", 1794784240.517105, data='{"σ": "1"}', worker="host:1")])
 (OTHER,) = chained([CREATED._replace(data="other")])
+
+
+@pytest.fixture(params=["sqlite", "postgres", "http", "http_postgres"])
+def url(request):
+    """An empty place of each kind."""
+    return request.getfixturevalue(f"{request.param}_url")
+
+
+@pytest.fixture
+def database(url, request):
+    """The database at a place, or behind the server there."""
+    kind = request.node.callspec.params["url"]
+    services = {"http": "service", "http_postgres": "postgres_service"}
+    return request.getfixturevalue(services[kind]).behind(url) if kind in services else url
 
 
 @pytest.fixture
@@ -267,11 +281,11 @@ def test_many_open_an_empty_place_at_once(url):
     place.close()
 
 
-def test_a_newer_schema_is_refused_whatever_is_done(storage, url):
+def test_a_newer_schema_is_refused_whatever_is_done(storage, url, database):
     key = storage.create("a", CREATED)
     others = [open_storage(url), storage]  # one that opens it now, and one that has it open
-    with storage.transaction(write=True) as now:
-        now.execute(f"UPDATE furthest_schema SET version = {SCHEMA_VERSION + 1}")
+    with without_furthest(database) as execute:
+        execute(f"UPDATE furthest_schema SET version = {SCHEMA_VERSION + 1}")
     for other in others:
         with pytest.raises(StorageError, match=r"newer furthest .* upgrade"):
             other.studies()
@@ -282,28 +296,34 @@ def test_a_newer_schema_is_refused_whatever_is_done(storage, url):
         other.close()
 
 
-def schema_of(storage):
-    with storage.transaction(write=False) as now:
-        return now.schema
+def schema_of(database):
+    place: Any = open_storage(database)
+    with place.transaction(write=False) as now:
+        schema = now.schema
+    place.close()
+    return schema
 
 
 @contextmanager
-def without_furthest(url):
+def without_furthest(database):
     """How to execute SQL at the same place."""
-    if url.startswith("sqlite"):
-        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
+    if database.startswith("sqlite"):
+        with (
+            closing(sqlite3.connect(database.removeprefix("sqlite:///"))) as connection,
+            connection,
+        ):
             yield connection.execute
     else:
         import psycopg
 
-        with psycopg.connect(url) as own:
+        with psycopg.connect(database) as own:
             yield lambda query, values=(): own.execute(query.replace("?", "%s").encode(), values)
 
 
-def first_schema(url, *events):
+def first_schema(database, *events):
     """A database as version 1 wrote it: no column for workers, none for chains."""
-    place: Any = open_storage(url)
-    with without_furthest(url) as execute:
+    place: Any = open_storage(database)
+    with without_furthest(database) as execute:
         for statement in STEPS[0]:
             execute(statement.format(**place.words))
         execute("UPDATE furthest_schema SET version = 1")
@@ -316,25 +336,25 @@ def first_schema(url, *events):
             )
 
 
-def test_the_first_schema_is_read_as_it_is_and_brought_up_to_date_by_a_writer(storage, url):
+def test_the_first_schema_is_read_as_it_is_and_brought_up_to_date_by_a_writer(storage, database):
     old = [event._replace(worker="", chain="") for event in (CREATED, SECOND)]
-    first_schema(url, *old)
+    first_schema(database, *old)
     assert storage.studies() == {"old": 1}
     assert storage.read(1) == old
-    assert schema_of(storage) == 1
+    assert schema_of(database) == 1
     with storage.writing(1) as log:
         *before, seal = log.read(0, "")
         assert before == old
         assert (seal.seq, seal.kind) == (3, "sealed")
-        log.append([told(seal)._replace(worker="me")])
-    assert schema_of(storage) == SCHEMA_VERSION
+        log.append(chained([told(seal)._replace(worker="me")], seal.chain))
+    assert schema_of(database) == SCHEMA_VERSION
     assert storage.read(1)[:3] == [*old, seal]
     assert storage.read(1)[-1].worker == "me"
 
 
-def test_a_writer_that_fails_may_try_again_on_an_older_schema(storage, url):
+def test_a_writer_that_fails_may_try_again_on_an_older_schema(storage, database):
     old = [event._replace(worker="", chain="") for event in (CREATED, SECOND)]
-    first_schema(url, *old)
+    first_schema(database, *old)
     with pytest.raises(RuntimeError, match="midway"), storage.writing(1):
         raise RuntimeError("midway")
     assert storage.read(1)[:2] == old
@@ -343,11 +363,11 @@ def test_a_writer_that_fails_may_try_again_on_an_older_schema(storage, url):
     assert len(storage.read(1)) == 4
 
 
-def test_looking_at_an_empty_place_leaves_it_empty(storage):
+def test_looking_at_an_empty_place_leaves_it_empty(storage, database):
     assert storage.studies() == {}
     with pytest.raises(UnknownStudyError, match="deleted"):
         storage.read(1)
-    assert schema_of(storage) == 0
+    assert schema_of(database) == 0
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,20 @@
 """furthest serve: an HTTP API and pages for the studies of a storage."""
 
 import os
+import socket
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from furthest.cli.study import DEFAULT, Storage
 from furthest.display import without_password
-from furthest.errors import InputError, MissingExtraError
+from furthest.errors import FurthestError, InputError, MissingExtraError
+
+# Seconds that requests under way have when the service is asked to end.
+GRACE = 30
 
 
 def command(
@@ -49,11 +53,14 @@ def command(
     """
     try:
         import uvicorn
+        from uvicorn.supervisors import Multiprocess
 
         from furthest.server import app, operations
     except ImportError as error:
         raise MissingExtraError(error.name or "fastapi", "serve") from None
     from furthest.server.options import Options
+    from furthest.study.messages import LONGEST
+    from furthest.study.storage import open_storage
 
     if (tls_cert is None) != (tls_key is None):
         raise InputError("--tls-cert and --tls-key go together")
@@ -67,28 +74,40 @@ def command(
         workers=workers,
         tls=tls_cert is not None,
     )
-    _ = options.tokens  # a bad file shows now
-    settings: dict[str, Any] = {
-        "host": host,
-        "port": port,
-        "log_config": None,
-        "access_log": False,
-        "server_header": False,
-        "ssl_certfile": tls_cert,
-        "ssl_keyfile": tls_key,
-        "timeout_graceful_shutdown": 30,
-        "ws": "websockets-sansio",
-        "ws_max_size": options.most_bytes,
-    }
+    _ = options.tokens, open_storage(storage)  # what is bad shows now
     operations.log_to_standard_error()
-    scheme = "https" if options.tls else "http"
-    print(f"{scheme}://{host}:{port}{options.prefix}/  {without_password(storage)}", flush=True)
-    if workers == 1:
-        uvicorn.run(app.create_app(options), **settings)
-        return
-    with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="furthest-figures-"))
-        os.environ.setdefault(operations.SHARED_FIGURES, folder)
-        options.to_environment()
-        place = "furthest.server.app:from_environment"
-        uvicorn.run(place, factory=True, workers=workers, **settings)
+    with _listening(host, port) as listener, ExitStack() as stack:
+        shown = f"[{host}]" if ":" in host else host
+        scheme = "https" if options.tls else "http"
+        place = f"{scheme}://{shown}:{listener.getsockname()[1]}{options.prefix}/"
+        print(f"{place}  {without_password(storage)}", flush=True)
+        if workers > 1:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="furthest-figures-"))
+            os.environ.setdefault(operations.SHARED_FIGURES, folder)
+            options.to_environment()
+        config = uvicorn.Config(
+            app.create_app(options) if workers == 1 else "furthest.server.app:from_environment",
+            factory=workers > 1,
+            workers=workers,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            ssl_certfile=tls_cert,
+            ssl_keyfile=tls_key,
+            timeout_graceful_shutdown=GRACE,
+            ws="websockets-sansio",
+            ws_max_size=LONGEST,
+        )
+        if workers == 1:
+            uvicorn.Server(config).run([listener])
+        else:
+            Multiprocess(config, sockets=[listener]).run()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """The socket, before anything is said or started."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise FurthestError(f"{host}:{port}: {error.strerror or error}") from None

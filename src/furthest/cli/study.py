@@ -25,7 +25,8 @@ Name = Annotated[str, typer.Argument(help="The study's name.", show_default=Fals
 Storage = Annotated[
     str,
     typer.Option(
-        help="Where studies are kept: sqlite:///FILE or postgresql://…",
+        help="Where studies are kept: sqlite:///FILE, postgresql://…, or http://… of a server; its "
+        "token is the variable FURTHEST_TOKEN of the environment.",
         envvar="FURTHEST_STORAGE",
     ),
 ]

@@ -129,22 +129,20 @@ def ask(study: Chosen, body: r.Ask) -> Response:
 @router.post("/studies/{name}/tell", response_model=r.Told)
 def tell(study: Chosen, body: r.Tell) -> Response:
     """The result of a trial. Once this returns it is safe; it may be told again."""
-    return _told(study, [body.fields()])
+    study.do(lambda own: own.tell(**body.fields()))
+    return JSONResponse({"ids": [body.trial]})
 
 
 @router.post("/studies/{name}/add", response_model=r.Told)
 def add(study: Chosen, body: r.Add) -> Response:
     """A measurement that was never asked for. The certificate will say so."""
-    return _told(study, [body.fields()])
+    return JSONResponse({"ids": [study.do(lambda own: own.add(**body.fields()))]})
 
 
 @router.post("/studies/{name}/results", response_model=r.Told)
 def tell_many(study: Chosen, body: r.Results) -> Response:
     """Many results at once: all of them are written, or none."""
-    return _told(study, [each.fields() for each in body.results])
-
-
-def _told(study: Named, results: list[dict[str, Any]]) -> Response:
+    results = [each.fields() for each in body.results]
     return JSONResponse({"ids": study.do(lambda own: own.tell_many(results))})
 
 

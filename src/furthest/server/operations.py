@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -95,12 +95,25 @@ def ready(request: Request) -> Response:
 
 @router.get("/metrics")
 def metrics(request: Request) -> Response:
-    """For Prometheus."""
-    if request.app.state.options.workers == 1:
-        return Response(generate_latest(REGISTRY), media_type=CONTENT_TYPE_LATEST)
-    shared = CollectorRegistry()
-    MultiProcessCollector(shared)  # type: ignore[no-untyped-call]
-    return Response(generate_latest(shared), media_type=CONTENT_TYPE_LATEST)
+    """For Prometheus: what all processes have answered, and what the studies come to."""
+    requests = REGISTRY
+    if request.app.state.options.workers > 1:
+        requests = CollectorRegistry()
+        MultiProcessCollector(requests)  # type: ignore[no-untyped-call]
+    figures = generate_latest(requests) + generate_latest(_figures_of(request.app.state.hosting))
+    return Response(figures, media_type=CONTENT_TYPE_LATEST)
+
+
+def _figures_of(hosting: Hosting) -> CollectorRegistry:
+    found, rows = CollectorRegistry(), hosting.rows()
+    studies = Gauge("furthest_studies", "Studies in the storage.", ["state"], registry=found)
+    measured = Gauge("furthest_measurements", "Results told.", registry=found)
+    pending = Gauge("furthest_pending_trials", "Trials that are waited for.", registry=found)
+    for row in rows:
+        studies.labels(row["state"]).inc()
+        measured.inc(row["measurements"] or 0)
+        pending.inc(row["pending"] or 0)
+    return found
 
 
 class Account:

@@ -51,6 +51,8 @@ class Options:
                 f"whoever can reach {self.host} could read and write all studies: give a "
                 "--token-file, or serve on 127.0.0.1 alone"
             )
+        if self.storage.startswith(("http:", "https:")):
+            raise InputError(f"{self.storage} is a service: it cannot be the storage of another")
         if self.workers > 1 and self.storage.startswith("sqlite:"):
             raise InputError(
                 "one process serves an SQLite file; for --workers take a PostgreSQL server"

@@ -53,20 +53,23 @@ class _Line(Generic[T]):
             self._waiting.append(turn)
         try:
             return turn.result(patience)
-        except BaseException as error:  # Ctrl-C, too
-            with self._lock:
-                if turn in self._waiting:
-                    self._waiting.remove(turn)
-            if turn.done():  # at the last moment
-                if isinstance(error, TimeoutError):
-                    return turn.result()
-                self._give_back(turn.result())
-            elif isinstance(error, TimeoutError):
+        except BaseException as error:
+            self._give_up(turn)
+            if isinstance(error, TimeoutError):
                 raise StorageError(
                     f"others held the lock, or all connections, for {patience:g} seconds; try "
                     "again; nothing was written"
                 ) from None
-            raise
+            raise  # Ctrl-C
+
+    def _give_up(self, turn: Future[T]) -> None:
+        """Leave the queue, or hand on what came too late."""
+        with self._lock:
+            waited = turn in self._waiting
+            if waited:
+                self._waiting.remove(turn)
+        if not waited:
+            self._give_back(turn.result())
 
     def _give_back(self, thing: T) -> None:
         with self._lock:

@@ -4,12 +4,13 @@ A storage keeps the promise of `tell`: what `writing` has committed survives `ki
 cut, all of it or nothing. Failures are `StorageError`s; after one, the call may be tried again.
 """
 
+import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from furthest.display import without_password
-from furthest.errors import StudyError
+from furthest.errors import InputError, StudyError
 from furthest.study.events import Event
 
 
@@ -54,9 +55,18 @@ class Storage(Protocol):
         """Let go of files and connections; the next call opens them again."""
 
 
-def open_storage(url: str) -> Storage:
-    """The storage that a URL means: sqlite:///FILE, or that of a PostgreSQL server."""
+def open_storage(url: str, token: str | None = None) -> Storage:
+    """The storage that a URL means: a SQLite file, a PostgreSQL server, or `furthest serve`.
+
+    The last one asks for a token: this one, or the variable FURTHEST_TOKEN of the environment.
+    """
     scheme, found, rest = url.partition("://")
+    if found and scheme in ("http", "https"):
+        from furthest.study.remote import RemoteStorage
+
+        return RemoteStorage(url, token or os.environ.get("FURTHEST_TOKEN") or None)
+    if token is not None:
+        raise InputError("a token goes with a storage http://… or https://…, and with no other")
     if found and scheme in ("postgresql", "postgres"):
         from furthest.study.postgres import PostgresStorage
 
@@ -73,5 +83,5 @@ def open_storage(url: str) -> Storage:
         return SqliteStorage(rest.removeprefix("/"))
     raise StudyError(
         f"unknown storage {without_password(url)!r}; sqlite:///FILE (sqlite:////… for an absolute "
-        "path) or postgresql://USER@HOST/DATABASE"
+        "path), postgresql://USER@HOST/DATABASE or http://HOST:PORT"
     )
