@@ -23,8 +23,8 @@ test's own state and to scratch, to nothing else.
 that it ever says is true with probability 1 − δ, whatever chooses time, answer and ε'. It is in the
 units of the task, a share of the best value if it is to be `relative`, infinite if there is none.
 
-`extent` is for a test whose confidence set has another form than `region` can say; of ⟨μ, y⟩ for each
-row y it gives both ends, infinite for none. On the same event that set holds μ at all times.
+`extent` is for a test whose confidence set has another form than `region` can say; of ⟨μ, y⟩ for
+each row y it gives both ends, infinite for none. On the same event that set holds μ at all times.
 
 `score`, `excludes`, `region`, `extent` and `within` are plain Python and get a copy of the state.
 With `compiled=False` so are `observe`, `judge` and `width`; otherwise they are kernels, found in
