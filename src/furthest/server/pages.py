@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse, Response
 from furthest.server import by_hand, creation, study_pages
 from furthest.server.rendering import render
 from furthest.server.routes import OneStudy, PageRoute, Studies, failure
+from furthest.study import drawing
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -22,6 +23,12 @@ ORDER = ("running", "inconclusive", "stopped", "damaged")
 def studies(request: Request) -> Response:
     """The page of all studies; the list itself comes after it."""
     return render(request, "studies.html")
+
+
+@router.get("/static/pictures.css")
+def styles() -> Response:
+    """How drawings look."""
+    return Response(drawing.STYLE, media_type="text/css")
 
 
 @router.get("/list")

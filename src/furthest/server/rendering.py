@@ -10,7 +10,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from furthest import __version__
 from furthest.display import at_least, count, figure
-from furthest.study.records import sentence
 
 MINUTE, DAY = 60, 86_400
 UNITS = ((DAY, "d"), (3600, "h"), (MINUTE, "min"))
@@ -71,6 +70,12 @@ def percent(share: float) -> str:
     return f"{100 * share:.4g} %"
 
 
+def full(words: str) -> str:
+    """A whole sentence of what somebody or something said; ε stays small."""
+    first = words[:1].upper() if words[:1].isascii() else words[:1]
+    return f"{first}{words[1:]}" + ("" if words.endswith((".", "!", "?", "…")) else ".")
+
+
 TEMPLATES.filters |= {
     "figure": figure,
     "count": count,
@@ -78,7 +83,7 @@ TEMPLATES.filters |= {
     "moment": moment,
     "machine_moment": machine_moment,
     "percent": percent,
-    "sentence": sentence,
+    "full": full,
     "at_least": at_least,
 }
 TEMPLATES.globals["ago"] = ago

@@ -28,7 +28,7 @@ from furthest.server.tokens import WRITE, Tokens
 COOKIE = "furthest_token"
 
 # Needs no token: whether the process lives, how a page looks, and where to sign in.
-OPEN = ("/healthz", "/readyz", "/login")
+OPEN = ("/healthz", "/readyz", "/login", "/logout")
 OPEN_BELOW = "/static/"
 
 SAFE = ("GET", "HEAD", "OPTIONS")

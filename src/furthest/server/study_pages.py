@@ -3,9 +3,9 @@
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from markupsafe import Markup
 
@@ -22,6 +22,10 @@ router = APIRouter(prefix="/studies/{name}", route_class=PageRoute, include_in_s
 
 # Lines of a table, answers in a picture, and lines of the log, at a time.
 ROWS, DRAWN, EVENTS = 50, 24, 15
+
+# Of a picture, in pixels: as wide as there is room for it.
+WIDE = 720.0
+Width = Annotated[float, Query(ge=240, le=1_000)]
 
 # A page to print has its styles in itself, and no scripts.
 PRINTED = (
@@ -42,12 +46,12 @@ def whole(study: OneStudy, request: Request, studies: Studies) -> Response:
 
 
 @router.get("/verdict")
-def verdict(study: OneStudy) -> Response:
+def verdict(study: OneStudy, width: Width = WIDE) -> Response:
     """What is known, in a sentence; the question; what the guarantee rests on."""
-    return study.render("verdict.html", lambda own, _: _verdict(own))
+    return study.render("verdict.html", lambda own, _: _verdict(own, width))
 
 
-def _verdict(study: Study) -> dict[str, Any]:
+def _verdict(study: Study, width: float) -> dict[str, Any]:
     status = study.status()
     ended = status.certificate or status.conclusion
     return {
@@ -58,16 +62,16 @@ def _verdict(study: Study) -> dict[str, Any]:
         "delta": study.delta,
         "seq": study.end.seq,
         "ended": ended,
-        "gauge": _gauge(status),
+        "gauge": _gauge(status, width),
         "total": len(study.problem.answers),
     }
 
 
-def _gauge(status: Any) -> Markup | None:
+def _gauge(status: Any, width: float) -> Markup | None:
     if status.statistic is None or status.threshold is None:
         return None
     tone = {None: "open", "proven if": "if", "not proven": "not"}.get(status.standing, "")
-    return Markup(drawing.gauge(status.statistic, status.threshold, tone))  # noqa: S704
+    return _svg(drawing.gauge(status.statistic, status.threshold, tone, width))
 
 
 @router.get("/trace")
@@ -103,7 +107,7 @@ def outlook(study: OneStudy, now: bool = False) -> Response:  # noqa: FBT001, FB
 
 
 @router.get("/answers")
-def answers(study: OneStudy, first: int = 0) -> Response:
+def answers(study: OneStudy, first: int = 0, width: Width = WIDE) -> Response:
     """Estimates and intervals of the best answers, and a table of all, page by page."""
 
     def work(own: Study, _: Memory) -> dict[str, Any]:
@@ -115,7 +119,7 @@ def answers(study: OneStudy, first: int = 0) -> Response:
         return {
             "found": found,
             "rows": found["answers"][begin : begin + ROWS],
-            "picture": _svg(drawing.intervals(shown)) if found["answers"] else None,
+            "picture": _svg(drawing.intervals(shown, width)) if found["answers"] else None,
             "drawn": len(shown["answers"]),
             "eps_words": _eps_words(found),
             "standing": own.status().standing,
@@ -137,7 +141,11 @@ def _eps_words(found: dict[str, Any]) -> str:
 
 
 @router.get("/arms")
-def arms(study: OneStudy, now: bool = False) -> Response:  # noqa: FBT001, FBT002
+def arms(
+    study: OneStudy,
+    now: bool = False,  # noqa: FBT001, FBT002
+    width: Width = WIDE,
+) -> Response:
     """Where it was measured, beside the optimal shares once those are known."""
 
     def work(own: Study, memory: Memory) -> dict[str, Any]:
@@ -147,6 +155,7 @@ def arms(study: OneStudy, now: bool = False) -> Response:  # noqa: FBT001, FBT00
         if now:
             memory.found("optimum", measured, lambda: picture.optimum(look))
         best = memory.known("optimum")
+        optimum = best if best and best["weights"] else None
         drawn = found | {"arms": found["arms"][:DRAWN]}
         return {
             "found": found,
@@ -155,7 +164,7 @@ def arms(study: OneStudy, now: bool = False) -> Response:  # noqa: FBT001, FBT00
             "optimum": best,
             "weights": best["weights"] if best else None,
             "stale": look.ready and memory.is_stale("optimum", measured) and not now,
-            "picture": _svg(drawing.arms(drawn, best if best and best["weights"] else None)),
+            "picture": _svg(drawing.arms(drawn, optimum, width)),
             "costs": own.problem.costs,
         }
 
@@ -163,7 +172,7 @@ def arms(study: OneStudy, now: bool = False) -> Response:  # noqa: FBT001, FBT00
 
 
 @router.get("/shape")
-def shape(study: OneStudy) -> Response:
+def shape(study: OneStudy, width: Width = WIDE) -> Response:
     """What there is to see beyond single options: the plane of two features, or effects."""
 
     def work(own: Study, _: Memory) -> dict[str, Any]:
@@ -171,9 +180,9 @@ def shape(study: OneStudy) -> Response:
         plane, effects = picture.plane(look, most=DRAWN), picture.effects(look)
         return {
             "plane": plane,
-            "plane_picture": _svg(drawing.plane(plane)) if plane and plane["estimate"] else None,
+            "plane_picture": _svg(drawing.plane(plane, width)) if plane and plane["estimate"] else None,
             "effects": effects,
-            "effects_picture": _svg(drawing.effects(effects)) if effects else None,
+            "effects_picture": _svg(drawing.effects(effects, width)) if effects else None,
         }
 
     return study.render("shape.html", work)

@@ -32,7 +32,7 @@ document.addEventListener("sse:change", (event) => {
   if (claim() && String(seen.seq) === claim().dataset.seq) return; // shown already
   news();
 });
-document.addEventListener("sse:gone", () => notice("This study has been deleted."));
+document.addEventListener("sse:gone", () => notice("This study has been deleted. Its page stays as it was."));
 document.addEventListener("sse:trouble", (event) => notice(JSON.parse(event.detail.data).detail));
 document.addEventListener("htmx:sseError", () => { $("#lost").hidden = false; });
 document.addEventListener("htmx:sseOpen", () => {
@@ -69,8 +69,8 @@ function notice(words) {
   $("#notices").append(line);
 }
 
-function say(words) {
-  const place = $("#said");
+function say(words, id = "said") {
+  const place = document.getElementById(id);
   if (words && place.textContent !== words) place.textContent = words;
 }
 
@@ -153,7 +153,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
     piece.removeAttribute("aria-busy");
     piece.style.minHeight = "";
   }
-  say($$("[data-say]", piece).map((each) => each.textContent.trim()).join(" "));
+  say($$("[data-say]", piece).map((each) => each.textContent.trim()).join(" "), "known");
   if (piece.id === "outlook") evidence.crossing($("[data-crossing]", piece));
   $$("[data-keep]", piece).forEach(lastGlance);
   if (piece.dataset.keep) glances.set(piece.dataset.keep, piece.innerHTML);
@@ -170,6 +170,9 @@ function lastGlance(place) {
 document.addEventListener("htmx:configRequest", (event) => {
   const piece = event.detail.elt;
   if (piece.classList.contains("piece") && piece.dataset.part) event.detail.path = piece.dataset.part;
+  // Pictures are drawn as wide as there is room for them, so that their letters have one size.
+  const room = event.detail.target.closest(".piece[data-drawn]");
+  if (room) event.detail.parameters.width = Math.max(240, Math.min(1000, room.clientWidth - Number(room.dataset.drawn)));
 });
 document.addEventListener("htmx:afterRequest", (event) => {
   const { elt, target, xhr, pathInfo } = event.detail;
@@ -190,6 +193,13 @@ function marked() {
     if (field) field.toggleAttribute("aria-invalid", place.textContent.trim() !== "");
   }
 }
+
+let drawnFor = document.documentElement.clientWidth;
+addEventListener("resize", () => {
+  if (Math.abs(document.documentElement.clientWidth - drawnFor) < 40) return;
+  drawnFor = document.documentElement.clientWidth;
+  news();
+});
 
 // ---- How long ago, as time goes by.
 
@@ -332,7 +342,7 @@ const evidence = {
     const { ctx, bbox } = chart;
     const at = (value) => Math.min(chart.valToPos(value, "x", true), bbox.left + bbox.width);
     ctx.save();
-    ctx.fillStyle = shade("--band");
+    ctx.fillStyle = shade("--forecast");
     ctx.fillRect(at(future.low), bbox.top, Math.max(1, at(future.high ?? this.end) - at(future.low)), bbox.height);
     ctx.restore();
   },
