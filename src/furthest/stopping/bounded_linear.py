@@ -28,7 +28,7 @@ from furthest.kernels.bounded_linear import (
     strength,
     take_in,
 )
-from furthest.kernels.evidence import Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Matrix, Vector
 from furthest.stopping.nomination import Nominee
@@ -130,10 +130,12 @@ def judge(
     test: BoundedLinear, task: Task, evidence: Evidence, nominee: Nominee, rule: object
 ) -> tuple[int, int]:
     """Level by level, whenever the guard has been renewed."""
-    reached = nominee.reached
-    if test.registers[Register.RENEWED] == 0:
+    reached, registers = nominee.reached, test.registers
+    if registers[Register.RENEWED] == 1:
+        registers[Register.RENEWED] = 0
+        registers[Register.MADE] = evidence.clock[Clock.ROUNDS]
+    elif registers[Register.MADE] != evidence.clock[Clock.ROUNDS]:
         return nominee.answer, reached
-    test.registers[Register.RENEWED] = 0
     while reached < test.required.shape[1] and accepts(test, task, nominee.answer, reached):
         reached += 1
     return nominee.answer, reached

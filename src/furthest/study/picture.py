@@ -54,6 +54,7 @@ def answers(look: Look, most: int = MOST) -> Document:
         "best": None,
         "cut": None,
         "candidate": None,
+        "stopped": look.stopped,
         "candidate_kind": settings.strategy.candidate,
         "intervals": None,
         "reason": NOT_YET,

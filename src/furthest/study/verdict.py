@@ -34,7 +34,8 @@ class Look:
     def __init__(self, fold: Fold) -> None:
         self._test, self._task, self._state = fold.test, fold.task, copied(fold.state)
         self.settings, self.ready, self.blocked = fold.settings, fold.ready, fold.blocked
-        self.values, self.shift, self.answer = fold.values, fold.shift, fold.answer
+        self.values, self.shift = fold.values, fold.shift
+        self.answer, self.stopped = fold.answer, fold.stopped
 
     @property
     def answers(self) -> int:
