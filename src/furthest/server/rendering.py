@@ -76,7 +76,13 @@ def full(words: str) -> str:
     return f"{first}{words[1:]}" + ("" if words.endswith((".", "!", "?", "…")) else ".")
 
 
+def whole(number: float) -> str:
+    """Of what is counted: `1,234`."""
+    return f"{number:,.0f}"
+
+
 TEMPLATES.filters |= {
+    "whole": whole,
     "figure": figure,
     "count": count,
     "link": link,

@@ -154,6 +154,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
     piece.style.minHeight = "";
   }
   say($$("[data-say]", piece).map((each) => each.textContent.trim()).join(" "), "known");
+  if (claim()) document.body.dataset.state = claim().dataset.state;
   if (piece.id === "outlook") evidence.crossing($("[data-crossing]", piece));
   $$("[data-keep]", piece).forEach(lastGlance);
   if (piece.dataset.keep) glances.set(piece.dataset.keep, piece.innerHTML);
@@ -172,7 +173,7 @@ document.addEventListener("htmx:configRequest", (event) => {
   if (piece.classList.contains("piece") && piece.dataset.part) event.detail.path = piece.dataset.part;
   // Pictures are drawn as wide as there is room for them, so that their letters have one size.
   const room = event.detail.target.closest(".piece[data-drawn]");
-  if (room) event.detail.parameters.width = Math.max(240, Math.min(1000, room.clientWidth - Number(room.dataset.drawn)));
+  if (room) event.detail.parameters.width = Math.max(room.id === "verdict" ? 240 : 480, Math.min(1000, room.clientWidth - Number(room.dataset.drawn)));
 });
 document.addEventListener("htmx:afterRequest", (event) => {
   const { elt, target, xhr, pathInfo } = event.detail;
@@ -289,7 +290,8 @@ const evidence = {
       return;
     }
     words.textContent = `After ${brief(last.measurements)} measurements the evidence is ${brief(last.statistic)}; the study stops when it reaches ${brief(last.threshold)} (${label}).` +
-      (meaning ? ` Evidence: ${meaning}.` : "") + (complete ? "" : " The log is still being replayed …");
+ (complete ? "" : " The log is still being replayed …");
+    $("#evidence-meaning").textContent = meaning ? `Evidence is ${meaning}.` : "";
     $("#evidence-chart").hidden = $("#evidence-numbers").hidden = false;
     this.draw(points);
     this.list(points);
@@ -323,7 +325,7 @@ const evidence = {
         y: { range: (_, low, high) => [Math.min(0, low), Math.max(high, 1e-9) * 1.12] },
       },
       axes: [
-        { ...axis, values: (_, ticks) => ticks.map(brief), label: "measurements", labelSize: 22, labelFont: "12px system-ui, sans-serif", space: 70 },
+        { ...axis, values: (_, ticks) => ticks.map(brief), label: "measurements", labelSize: 18, size: 30, gap: 4, labelFont: "12px system-ui, sans-serif", space: 70 },
         { ...axis, values: (_, ticks) => ticks.map(brief), size: 52 },
       ],
       series: [
