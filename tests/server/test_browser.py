@@ -21,7 +21,9 @@ axe = pytest.importorskip("axe_playwright_python", reason="axe is not installed"
 
 from services import Service, serving  # noqa: E402
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
 
 PHONE = {"width": 360, "height": 740}
@@ -73,7 +75,10 @@ def _windows(browser: Any, url: str) -> Iterator[Opened]:
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: said.type in ("error", "warning") and complaints.append(said.text))
+        page.on(
+            "console",
+            lambda said: said.type in ("error", "warning") and complaints.append(said.text),
+        )
         page.goto(f"{url}{path}")
         return page
 
@@ -142,7 +147,9 @@ def test_a_study_from_a_csv_to_its_certificate(opened, service, storage, tmp_pat
         if not trial.count():
             break
         name = trial.locator("strong").inner_text()
-        trial.get_by_label(f"Result of {name}", exact=True).fill(str(VALUES[name] + 0.01 * rounds % 0.05))
+        trial.get_by_label(f"Result of {name}", exact=True).fill(
+            str(VALUES[name] + 0.01 * rounds % 0.05)
+        )
         trial.get_by_role("button", name=f"Tell the result of {name}").click()
         expect(page.locator("#trials")).to_contain_text("Nothing is being measured now")
         expect(page.locator(".facts dd").first).to_have_text(str(rounds))
@@ -220,7 +227,11 @@ def test_what_is_refused_is_said_at_the_form(opened, storage):
     page.get_by_label("What was measured").fill("left")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator(".facts dd").first).to_contain_text("5")
-    assert [each.asked for each in ft.Study.load("clicks", storage).history()] == [True, True, False]
+    assert [each.asked for each in ft.Study.load("clicks", storage).history()] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_a_question_without_sense_is_explained_at_its_field(opened):
@@ -306,33 +317,34 @@ def test_who_may_only_read_sees_no_forms(browser, tmp_path):
     study.ask()
     tokens = Path(tmp_path, "tokens")
     tokens.write_text("read a-token-to-read-with\nwrite a-token-to-write-with\n")
-    with serving(storage, token_file=str(tokens)) as service:
-        with _windows(browser, service.url) as windows:
-            page = windows(place("seen"))
-            expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
-            accessible(page)
-            page.get_by_label("Token").fill("a-token-to-read-with")
-            page.get_by_role("button", name="Sign in").click()
-            page.get_by_role("link", name="seen").click()
-            expect(page.locator(".trials li")).to_have_count(1)
-            expect(page.get_by_text("read only")).to_be_visible()
-            assert page.locator("main form, main input").count() == 0
-            study.ask()
-            expect(page.locator(".trials li")).to_have_count(2)  # it may watch all the same
-            page.get_by_role("button", name="Sign out").click()
-            page.get_by_label("Token").fill("a-token-to-write-with")
-            page.get_by_role("button", name="Sign in").click()
-            page.get_by_role("link", name="seen").click()
-            expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
+    with (
+        serving(storage, token_file=str(tokens)) as service,
+        _windows(browser, service.url) as windows,
+    ):
+        page = windows(place("seen"))
+        expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+        accessible(page)
+        page.get_by_label("Token").fill("a-token-to-read-with")
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("link", name="seen").click()
+        expect(page.locator(".trials li")).to_have_count(1)
+        expect(page.get_by_text("read only")).to_be_visible()
+        assert page.locator("main form, main input").count() == 0
+        study.ask()
+        expect(page.locator(".trials li")).to_have_count(2)  # it may watch all the same
+        page.get_by_role("button", name="Sign out").click()
+        page.get_by_label("Token").fill("a-token-to-write-with")
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("link", name="seen").click()
+        expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
 
 
 def test_behind_a_proxy_with_a_prefix(browser, tmp_path):
     storage = f"sqlite:///{tmp_path / 'prefix.db'}"
     ft.Study.create("a/b", ft.Problem.options(["A", "B"], eps=0.1), 0.05, storage)
-    with serving(storage, prefix="/lab") as service:
-        with _windows(browser, service.url) as windows:
-            page = windows("/")
-            page.get_by_role("link", name="a/b").click()
-            page.get_by_role("button", name="Ask", exact=True).click()
-            expect(page.locator(".trials li")).to_have_count(1)
-            assert page.url == f"{service.url}/studies/a%2Fb"
+    with serving(storage, prefix="/lab") as service, _windows(browser, service.url) as windows:
+        page = windows("/")
+        page.get_by_role("link", name="a/b").click()
+        page.get_by_role("button", name="Ask", exact=True).click()
+        expect(page.locator(".trials li")).to_have_count(1)
+        assert page.url == f"{service.url}/studies/a%2Fb"

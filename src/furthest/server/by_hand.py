@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from furthest.display import count, figure
+from furthest.display import count
 from furthest.errors import FurthestError, InputError, StorageError
 from furthest.server.drafts import typed
 from furthest.server.rendering import render

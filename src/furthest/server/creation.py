@@ -34,7 +34,7 @@ def empty(request: Request) -> Response:
 @router.post("/check")
 def check(request: Request, form: Form, studies: Studies) -> Response:
     """What the form means so far."""
-    return _shown(request, _draft(form, studies), studies)
+    return _shown(request, _draft(form, studies))
 
 
 @router.post("/plan")
@@ -68,7 +68,7 @@ def begin(request: Request, form: Form, studies: Studies) -> Response:
             studies.keep(study)
             place = f"{request.scope.get('root_path', '')}{link(name)}"
             return Response(status_code=204, headers={"HX-Redirect": place})
-    return _shown(request, draft, studies)
+    return _shown(request, draft)
 
 
 def _draft(form: dict[str, str], studies: Studies) -> Draft:
@@ -78,7 +78,7 @@ def _draft(form: dict[str, str], studies: Studies) -> Draft:
     return draft
 
 
-def _shown(request: Request, draft: Draft, studies: Studies) -> Response:
+def _shown(request: Request, draft: Draft) -> Response:
     """What it means, and what is wrong with each field."""
     problem = draft.problem if draft.is_asked else None
     strategy = Strategy()

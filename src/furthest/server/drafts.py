@@ -4,7 +4,6 @@ Nothing is kept here: the form holds everything until the study begins.
 """
 
 import csv
-import io
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The dashboard: the list of studies, and what every page has. One page of a study is `study_pages`.
+"""The dashboard: the list of studies; the page of one is in `study_pages`.
 
 Pages are made here, piece by piece; a browser asks for a piece again when the log has grown.
 """

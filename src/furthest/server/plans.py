@@ -47,7 +47,6 @@ class Plan:
     within_budget: float | None
 
 
-
 def planned(draft: Draft, is_over: Callable[[], bool]) -> Plan:
     """Simulated studies, until there are enough or time is over."""
     from furthest.planning import plan
@@ -56,20 +55,19 @@ def planned(draft: Draft, is_over: Callable[[], bool]) -> Plan:
     if problem is None:
         raise InputError("there is no question yet")
     spread = draft.number("spread")
-    typical = typed(draft.text("typical")) if draft.text("typical") else _middle(problem, spread)
     if spread is None or not 0 < spread < np.inf:
         raise InputError(draft.errors.get("spread", "say how different the options may be"))
+    typical = typed(draft.text("typical")) if draft.text("typical") else _middle(problem, spread)
     noise = draft.number("sigma") if problem.sigma is None else None
-    values = drawn(problem, typical, spread)
     horizon = int(np.clip(WORK / problem.answers.size, 1_000, HORIZON))
     times, limits, costs = [], [], []
-    for number_, mu in enumerate(values):
+    for seed, mu in enumerate(drawn(problem, typical, spread)):
         found, prices = plan(
             problem,
             mu[None],
             strategy,
             [draft.delta],
-            number_,
+            seed,
             max_rounds=horizon,
             noise=noise,
             quiet=True,

@@ -7,7 +7,6 @@ from urllib.parse import unquote
 from fastapi import Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
-
 from starlette.requests import ClientDisconnect
 
 from furthest.errors import FurthestError, StorageError, UnknownStudyError

@@ -83,11 +83,24 @@ def trace(study: OneStudy) -> JSONResponse:
 def _trace(study: Study, memory: Memory) -> dict[str, Any]:
     found = memory.trace.update(seconds=REPLAY)
     needed = math.log(1 / study.delta)
-    points = found["points"]
+    names, last = study.problem.answer_names, found["last"]
+    points = [
+        point | {"name": names[point["candidate"]]}
+        for point in [*found["points"], *([last] if last not in (None, *found["points"]) else [])]
+    ]
     plain = bool(points) and all(abs(p["threshold"] - needed) < 1e-9 for p in points)
-    foreseen = memory.known("outlook") or {}
     label = f"ln 1/δ = {needed:.2f}" if plain else "threshold"
-    return found | {"label": label, "crossing": foreseen.get("crossing")}
+    return found | {"points": points, "label": label, "crossing": _crossing(memory)}
+
+
+def _crossing(memory: Memory) -> dict[str, Any] | None:
+    """Where the study will probably stop; `beyond` is that nobody has looked as far."""
+    found = memory.known("outlook")
+    if found is None or found["crossing"] is None:
+        return None
+    future = found["foresight"]
+    ends = {"beyond": "median", "beyond_high": "high"}
+    return found["crossing"] | {key: future[end] >= future["horizon"] for key, end in ends.items()}
 
 
 @router.get("/outlook")
@@ -101,7 +114,7 @@ def outlook(study: OneStudy, now: bool = False) -> Response:  # noqa: FBT001, FB
             with FUTURES:
                 memory.found("outlook", measured, lambda: picture.foresight(own))
         stale = memory.is_stale("outlook", measured) and not now
-        return {"found": memory.known("outlook"), "stale": stale}
+        return {"found": memory.known("outlook"), "stale": stale, "crossing": _crossing(memory)}
 
     return study.render("outlook.html", work)
 
@@ -180,7 +193,9 @@ def shape(study: OneStudy, width: Width = WIDE) -> Response:
         plane, effects = picture.plane(look, most=DRAWN), picture.effects(look)
         return {
             "plane": plane,
-            "plane_picture": _svg(drawing.plane(plane, width)) if plane and plane["estimate"] else None,
+            "plane_picture": _svg(drawing.plane(plane, width))
+            if plane and plane["estimate"]
+            else None,
             "effects": effects,
             "effects_picture": _svg(drawing.effects(effects, width)) if effects else None,
         }

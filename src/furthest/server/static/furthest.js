@@ -345,7 +345,7 @@ const evidence = {
     const at = (value) => Math.min(chart.valToPos(value, "x", true), bbox.left + bbox.width);
     ctx.save();
     ctx.fillStyle = shade("--forecast");
-    ctx.fillRect(at(future.low), bbox.top, Math.max(1, at(future.high ?? this.end) - at(future.low)), bbox.height);
+    ctx.fillRect(at(future.low), bbox.top, Math.max(1, at(future.beyond_high ? this.end : future.high) - at(future.low)), bbox.height);
     ctx.restore();
   },
 
@@ -360,14 +360,16 @@ const evidence = {
     const future = !ended() && this.future;
     if (future && future.median <= this.end) {
       const x = chart.valToPos(future.median, "x", true), y = chart.valToPos(last.threshold, "y", true);
-      ctx.strokeStyle = shade("--accent");
-      ctx.fillStyle = shade("--paper");
-      ctx.lineWidth = 2 * scale;
-      ctx.beginPath();
-      ctx.arc(x, y, 4.5 * scale, 0, 7);
-      ctx.fill();
-      ctx.stroke();
-      const words = `probably at ${brief(future.median)}`;
+      if (!future.beyond) {
+        ctx.strokeStyle = shade("--accent");
+        ctx.fillStyle = shade("--paper");
+        ctx.lineWidth = 2 * scale;
+        ctx.beginPath();
+        ctx.arc(x, y, 4.5 * scale, 0, 7);
+        ctx.fill();
+        ctx.stroke();
+      }
+      const words = `probably ${future.beyond ? "after" : "at"} ${brief(future.median)}`;
       const wide = ctx.measureText(words).width, right = bbox.left + bbox.width - wide - 4 * scale;
       ctx.fillStyle = shade("--soft");
       ctx.fillText(words, Math.max(bbox.left + 90 * scale, Math.min(x - wide / 2, right)), y + 20 * scale);
@@ -398,7 +400,7 @@ const evidence = {
         cell.className = "number";
         cell.textContent = text;
       }
-      row.insertCell().textContent = each.name ?? each.candidate ?? "";
+      row.insertCell().textContent = each.name;
       return row;
     }));
   },
