@@ -233,7 +233,8 @@ def point_of(status):
 @pytest.mark.parametrize(
     "problem", [HARD.problem, ft.Problem.options(["A", "B"], noise="bernoulli")]
 )
-def test_every_point_of_the_evidence_is_the_status_of_that_time(problem, sqlite_url):
+def test_every_point_of_the_evidence_is_the_status_of_that_time(problem, sqlite_url, monkeypatch):
+    monkeypatch.setattr(picture, "POINTS_SECONDS", np.inf)  # however slow the machine is
     study, rng = Study.create("a", problem, 0.1, sqlite_url), np.random.default_rng(0)
     trace, seen = picture.Trace(study, most=16), {}
     for count in range(1, 60):
@@ -253,6 +254,15 @@ def test_every_point_of_the_evidence_is_the_status_of_that_time(problem, sqlite_
     late = picture.Trace(study, most=16).update()
     assert late == found
     assert picture.Trace(study).update()["points"] == list(seen.values())
+
+
+def test_points_that_take_long_are_few(sqlite_url, monkeypatch):
+    monkeypatch.setattr(picture, "POINTS_SECONDS", 0.0)
+    study = told(PLANE, np.array([1.0, 0.5]), sqlite_url, 100)
+    found = picture.Trace(study).update(seconds=np.inf)
+    assert found["complete"]
+    assert 1 <= len(found["points"]) <= picture.LEAST_POINTS
+    assert found["last"] == picture.evidence(study.look())
 
 
 def test_the_evidence_comes_in_parts_and_ends_with_the_study(sqlite_url):

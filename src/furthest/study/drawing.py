@@ -65,7 +65,11 @@ NAMES, FIGURES = 0.4, 0.25
 
 # About the width of a character.
 CHARACTER = 7.2
+BOLD = 0.88  # and so much of that where they may be bold
 GAP = 12
+
+# So many letters that all names have in common are not worth three dots.
+FEW = 4
 
 # How verdicts look, and in which class.
 CLASSES = {ACCEPTED: "accepted", POSSIBLE: "possible", RULED_OUT: "out"}
@@ -141,9 +145,35 @@ def picture(title: str, words: str, width: float, height: float, *parts: str) ->
     )
 
 
-def short(name: str, room: float) -> str:
-    """A name, without its middle where it would not fit: many differ at their ends alone."""
-    most = max(5, int(room / CHARACTER))
+def labels(rows: Sequence[Document], room: float) -> list[str]:
+    """Their names; of those that are too long less of what all have in common, or of the middle."""
+    names, most = [each["name"] for each in rows], max(5, round(room / CHARACTER * BOLD))
+    if len(names) > 1 and max(map(len, names)) > most:
+        before = _common(names)
+        after = _common([name[:before:-1] for name in names])
+        context = max(0, most - 2 - max(len(name) - before - after for name in names))
+        before -= min(before, context // 2)
+        after -= min(after, context - context // 2)
+        names = [_between(name, before, len(name) - after) for name in names]
+    return [short(name, most) for name in names]
+
+
+def _common(names: Sequence[str]) -> int:
+    """How many letters all of them begin with."""
+    first, last = min(names), max(names)
+    pairs = enumerate(zip(first, last, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), len(first))
+
+
+def _between(name: str, first: int, last: int) -> str:
+    """What is there, with dots for the rest where there is much of it."""
+    first = first if first > FEW else 0
+    last = last if len(name) - last > FEW else len(name)
+    return f"{'…' if first else ''}{name[first:last]}{'…' if last < len(name) else ''}"
+
+
+def short(name: str, most: int) -> str:
+    """A name, without its middle if it has more letters: many differ at their ends alone."""
     if len(name) <= most:
         return name
     tail = (most - 1) // 2
@@ -176,7 +206,7 @@ def intervals(document: Document, width: float = WIDTH) -> str:
     bottom = HEAD + ROW * len(rows)
     left, right = scale(document["cut"]), scale(document["best"])
     band = tag("rect", x=left, y=HEAD, width=right - left, height=bottom - HEAD, class_="band")
-    drawn = [_interval(each, place, scale, width) for place, each in enumerate(rows)]
+    drawn = [_interval(each, place, scale, width) for place, each in enumerate(_named(rows, scale))]
     leads = "the answer" if document["stopped"] else "the candidate"
     return picture(
         "Estimates and intervals of the answers",
@@ -196,10 +226,16 @@ def _row_scale(rows: Sequence[Document], width: float) -> Scale:
     return scale_of(values, _room(rows, width), (1 - FIGURES) * width)
 
 
+def _named(rows: Sequence[Document], scale: Scale) -> list[Document]:
+    """The rows with a label each."""
+    words = labels(rows, scale.first - GAP)
+    return [each | {"label": label} for each, label in zip(rows, words, strict=True)]
+
+
 def _room(rows: Sequence[Document], width: float) -> float:
     """Where names end."""
     longest = max(len(each["name"]) for each in rows)
-    return min(NAMES * width, longest * CHARACTER + GAP)
+    return min(NAMES * width, longest * CHARACTER / BOLD + GAP)
 
 
 def _axis(scale: Scale, y: float) -> list[str]:
@@ -211,10 +247,8 @@ def _axis(scale: Scale, y: float) -> list[str]:
 
 
 def _legend(leads: str, y: float, width: float) -> str:
-    words = (
-        f"◆ {leads}  ● accepted  ○ possible  × ruled out  shaded: estimates within ε of the best"
-    )
-    return _text(width, y, words, "quiet", "end")
+    marks = f"◆ {leads} · ● accepted · ○ possible · × ruled out"
+    return _text(width, y, f"{marks} · shaded: within ε of the best estimate", "quiet", "end")
 
 
 def _interval(each: Document, place: int, scale: Scale, width: float) -> str:
@@ -224,7 +258,7 @@ def _interval(each: Document, place: int, scale: Scale, width: float) -> str:
     return tag(
         "g",
         tag("title", escape(f"{each['name']}: {ends(each)}, {each['verdict']}")),
-        _text(0, y + 4, short(each["name"], scale.first - GAP), strong),
+        _text(0, y + 4, each["label"], strong),
         _reach(each, y, scale, kind),
         _mark(scale(each["estimate"]), y, kind, candidate=each["candidate"]),
         _text(width, y + 4, ends(each), strong, "end"),
@@ -272,7 +306,7 @@ def effects(document: Document, width: float = WIDTH) -> str:
         bottom + FOOT,
         *_axis(scale, bottom),
         _line(scale(0.0), HEAD, scale(0.0), bottom, "zero"),
-        *(_effect(each, place, scale, width) for place, each in enumerate(rows)),
+        *(_effect(each, place, scale, width) for place, each in enumerate(_named(rows, scale))),
         _text(width, bottom + FOOT - 6, "○ 0 is possible · ● it is not", "quiet", "end"),
     )
 
@@ -288,7 +322,7 @@ def _effect(each: Document, place: int, scale: Scale, width: float) -> str:
     return tag(
         "g",
         tag("title", escape(f"{each['feature']}: {ends(each)}")),
-        _text(0, y + 4, short(each["name"], scale.first - GAP)),
+        _text(0, y + 4, each["label"]),
         drawn,
         _text(width, y + 4, ends(each), None, "end"),
     )
@@ -311,7 +345,10 @@ def arms(document: Document, optimum: Document | None = None, width: float = WID
         + " ".join(f"{each['name']}: {each['pulls']}." for each in rows[:3]),
         width,
         bottom + (ROW if weights else HEAD),
-        *(_arm(each, place, scale, width, weights) for place, each in enumerate(rows)),
+        *(
+            _arm(each, place, scale, width, weights)
+            for place, each in enumerate(_named(rows, scale))
+        ),
         _text(width, bottom + ROW - 6, words, "quiet", "end") if weights else "",
     )
 
@@ -323,7 +360,7 @@ def _arm(
     figures = f"{each['pulls']:,} ({100 * each['share']:.1f} %)"
     parts = [
         tag("title", escape(f"{each['name']}: {figures}")),
-        _text(0, y + 15, short(each["name"], scale.first - GAP)),
+        _text(0, y + 15, each["label"]),
         tag(
             "rect",
             x=scale.first,
@@ -372,7 +409,7 @@ def _frame(
     """Places of both coordinates."""
     return (
         scale_of([point[0] for point in points], left, right),
-        scale_of([point[1] for point in points], height - 40, 40),
+        scale_of([point[1] for point in points], height - 40, 54),
     )
 
 
@@ -381,8 +418,8 @@ def _axes(x: Scale, y: Scale, names: Sequence[str], title: str) -> list[str]:
         _text(x.first, 14, title, "strong"),
         _line(x.first, y.first, x.last, y.first, "axis"),
         _line(x.first, y.first, x.first, y.last, "axis"),
-        _text(x.last, y.first + 32, short(names[0], 250), "quiet", "end"),
-        _text(x.first, y.last - 8, short(names[1], 250), "quiet"),
+        _text(x.last, y.first + 32, short(names[0], 34), "quiet", "end"),
+        _text(x.first, y.last - 24, short(names[1], 34), "quiet"),
     ]
     across = [_text(x(at), y.first + 16, _number(at), "quiet", "middle") for at in x.ticks(4)]
     up = [_text(x.first - 5, y(at) + 4, _number(at), "quiet", "end") for at in y.ticks(4)]
@@ -406,7 +443,7 @@ def _parameters(document: Document, half: float, height: float) -> str:
         parts.append(
             tag("path", d=f"M{far - 5:.2f} {off - 5:.2f}l10 10m0-10l-10 10", class_="other")
         )
-        parts.append(_text(far + 8, off + 16, short(f"here {other['name']} wins", 140)))
+        parts.append(_text(far + 8, off + 16, short(f"here {other['name']} wins", 22)))
     return tag("g", *parts)
 
 
@@ -425,7 +462,7 @@ def _vectors(document: Document, half: float, height: float) -> str:
                 tag("title", escape(f"{each['name']}: {each['verdict']}")),
                 _line(x(0.0), y(0.0), one, two, "arrow") if named else "",
                 _mark(one, two, kind, candidate=each["candidate"]),
-                _text(one - 8, two - 9, short(each["name"], 90), None, "end") if named else "",
+                _text(one - 8, two - 9, short(each["name"], 14), None, "end") if named else "",
                 class_=kind if kind == "out" else None,
             )
         )

@@ -54,18 +54,19 @@ table {{ border-collapse: collapse; width: 100%; font-variant-numeric: tabular-n
 th {{ text-align: left; font-weight: 600; font-size: .8rem; color: var(--soft); }}
 th, td {{ padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line);
   vertical-align: middle; overflow-wrap: anywhere; }}
-td.number, th.number {{ text-align: right; width: 7rem; }}
+td.number, th.number {{ text-align: right; width: 7rem; white-space: nowrap; }}
 .warning {{ border: 1px solid var(--doubt); border-radius: 4px; padding: .4rem .8rem; }}
 dl {{ display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.2rem; margin: 0; }}
 dt {{ color: var(--soft); }} dd {{ margin: 0; overflow-wrap: anywhere; }}
 @media (max-width: 52rem) {{ .first {{ grid-template-columns: minmax(0, 1fr); }} }}
 @page {{ size: A4; margin: 1.3cm; }}
-@media print {{ body {{ margin: 0; max-width: none; padding: 0; font-size: 9pt; }}
+@media print {{ html {{ font-size: 12px; }}
+  body {{ margin: 0; max-width: none; padding: 0; font-size: 9pt; }}
   h2 {{ break-after: avoid; margin-top: .9rem; }} .claim {{ margin: .7rem 0; }}
   .first {{ grid-template-columns: minmax(0, 5fr) minmax(0, 6fr); gap: 0 1.4rem; }}
   .conditions {{ font-size: 8pt; }} .scroll {{ overflow: visible; }}
   svg.picture {{ min-width: 0; }}
-  tr, li, .claim, svg, figure {{ break-inside: avoid; }}
+  tr, li, .claim, .figure {{ break-inside: avoid; }}
   th, td {{ padding: .16rem .8rem .16rem 0; }} }}
 """
 
@@ -101,9 +102,10 @@ def _kind(status: Status) -> str:
 
 def _first(study: Study, status: Status) -> str:
     """What fits on the first screen: question, answer, figures, and every condition."""
+    claim, figures = f"{_claim(status)}{_gauge(status)}", _list(_figures(study, status))
     rests_on = _conditions(status)
-    what = f"<section>{_claim(status)}{_gauge(status)}{_list(_figures(study, status))}</section>"
-    return f'<div class="first">{what}<section>{rests_on}</section></div>'
+    left, right = (claim + figures, rests_on) if rests_on else (claim, figures)
+    return f'<div class="first"><section>{left}</section><section>{right}</section></div>'
 
 
 def _claim(status: Status) -> str:
@@ -228,7 +230,8 @@ def _figure(title: str, drawn: str, document: picture.Document | None = None) ->
     about = document or {}
     notes = [about.get("intervals"), about.get("reason") and f"Intervals: {about['reason']}."]
     words = "".join(f'<p class="soft">{escape(note)}</p>' for note in notes if note)
-    return f'<section><h2>{title}</h2><div class="scroll">{drawn}</div>{words}</section>'
+    shown = f'<div class="scroll">{drawn}</div>'
+    return f'<section class="figure"><h2>{title}</h2>{words}{shown}</section>'
 
 
 def _answers(look: Look, status: Status) -> str:

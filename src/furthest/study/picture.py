@@ -31,6 +31,8 @@ Document = dict[str, Any]
 MOST = 200
 # Points of a course; beyond, every second one is dropped.
 MOST_POINTS = 256
+# Fewer where each takes long: all together may take so many seconds, unless there are so few.
+POINTS_SECONDS, LEAST_POINTS = 3.0, 4
 # The optimum is a design for each answer that is within ε, of work in proportion to this.
 MOST_WORK = 200_000_000
 # How close the optimum is looked for: closer than anybody sees.
@@ -273,7 +275,7 @@ class Trace:
         self._begin()
 
     def _begin(self) -> None:
-        self._step = 1
+        self._step, self._looks, self._seconds = 1, 0, 0.0  # and what these took
         self._points: list[tuple[int, Document]] = []  # with the number of the result
         self._last: tuple[int, Document] | None = None
         self._meaning: str | None = None
@@ -285,37 +287,46 @@ class Trace:
             if fold is not self._fold:
                 self._fold = fold
                 self._begin()
-            self._follow(fold, ahead, perf_counter() + seconds)
-            self._look_at_last(fold)
+            complete = self._follow(fold, ahead, perf_counter() + seconds)
+            if complete and fold.ready and (self._last is None or self._last[0] != fold.told):
+                self._last = (fold.told, self._mark(fold))
             return {
-                "complete": fold.stopped or fold.told == self._results,
+                "complete": complete,
                 "points": [point for _, point in self._points],
                 "last": self._last[1] if self._last else None,
                 "meaning": self._meaning,
             }
 
-    def _follow(self, fold: Fold, ahead: Columns, until: float) -> None:
-        """Point by point."""
-        first = fold.told
-        self._results = first + len(ahead.arms)
-        while _counting(fold, ahead) // self._step > self._most:
+    def _follow(self, fold: Fold, ahead: Columns, until: float) -> bool:
+        """Point by point; whether the end is reached."""
+        first, results = fold.told, _counting(fold, ahead)
+        self._thin(results)
+        while fold.told < first + len(ahead.arms) and not fold.stopped:
+            following = (fold.told // self._step + 1) * self._step - first
+            fold.take(ahead.part(fold.told - first, following))
+            if fold.ready and not fold.stopped and fold.told % self._step == 0:
+                self._last = (fold.told, self._mark(fold))
+                self._points.append(self._last)
+                self._thin(results)
+            if perf_counter() > until:
+                break
+        return fold.stopped or fold.told == first + len(ahead.arms)
+
+    def _thin(self, results: int) -> None:
+        """Double the step until no more points are to be expected than there may be."""
+        most = self._most
+        if self._seconds > 0:
+            affordable = int(min(POINTS_SECONDS * self._looks / self._seconds, most))
+            most = max(LEAST_POINTS, affordable)
+        while results // self._step > most:
             self._step *= 2
         self._points = [point for point in self._points if point[0] % self._step == 0]
-        while fold.told < self._results and not fold.stopped:
-            following = min(fold.told // self._step * self._step + self._step, self._results)
-            fold.take(ahead.part(fold.told - first, following - first))
-            if fold.ready and not fold.stopped and fold.told % self._step == 0:
-                self._points.append((fold.told, self._mark(fold)))
-            if perf_counter() > until:
-                return
-
-    def _look_at_last(self, fold: Fold) -> None:
-        """Where it is now: the last point, wherever the others are."""
-        if fold.ready and (self._last is None or self._last[0] != fold.told):
-            self._last = (fold.told, self._mark(fold))
 
     def _mark(self, fold: Fold) -> Document:
+        begun = perf_counter()
         mark, self._meaning = _mark(Look(fold))
+        if self._last:  # the first one may compile
+            self._looks, self._seconds = self._looks + 1, self._seconds + perf_counter() - begun
         return mark
 
 
