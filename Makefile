@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MINIMUM := .venv-minimum
+ADAPTERS := .venv-adapters
 
-.PHONY: demo test coverage test-slow test-minimum lint format tables reproduction bench wheel clean
+.PHONY: demo test coverage test-slow test-adapters test-minimum lint format tables reproduction bench wheel clean
 
 demo: $(READY)
 	$(BIN)/furthest demo
@@ -18,8 +19,12 @@ coverage: $(READY)
 	$(BIN)/pytest -m "not slow" -n auto --dist loadfile --cov --cov-report=term
 
 test-slow: $(READY)
-	$(BIN)/python -m pip install --quiet --group notebook
+	$(BIN)/python -m pip install --quiet --group notebook --group image
 	$(BIN)/pytest -m slow
+
+# With the real packages of the tools that furthest/adapters is for.
+test-adapters: $(ADAPTERS)/.ready
+	$(ADAPTERS)/bin/pytest tests/adapters
 
 # With the lowest versions that pyproject.toml allows, in an environment of their own. The compiled
 # code has its own place, too: another Numba would write over it. Old releases use what new ones
@@ -74,6 +79,13 @@ $(MINIMUM)/.ready: pyproject.toml
 		--requirement $(MINIMUM)/requirements.txt
 	@touch $@
 
+$(ADAPTERS)/.ready: pyproject.toml
+	@echo "setting up $(ADAPTERS), once ..."
+	$(PYTHON) -m venv $(ADAPTERS)
+	$(ADAPTERS)/bin/python -m pip install --quiet --upgrade pip
+	$(ADAPTERS)/bin/python -m pip install --quiet --editable . --group dev --group adapters
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(MINIMUM) .coverage out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(MINIMUM) $(ADAPTERS) .coverage out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

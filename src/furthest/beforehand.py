@@ -34,6 +34,10 @@ ROUNDS = 30
 EDGES, MU = [(0, 1), (1, 2)], np.array([0.0, 1.0, 2.0])
 QUESTION: Any = {"eps": 0.5, "sigma": 0.5}
 
+# Their means are shares.
+YES_AND_NO: Any = "bernoulli"
+SHARES = MU / 2
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -67,14 +71,17 @@ class Compiled:
 
 def default() -> list[Piece]:
     """Simulations and studies of the default strategy, and `complexity`."""
-    return [*_pieces([sampling.DEFAULT], [stopping.DEFAULT]), *_solvers([_plain()])]
+    pieces = _pieces([sampling.DEFAULT], [stopping.DEFAULT])
+    return [*pieces, *_yes_and_no(), *_solvers([_plain()])]
 
 
 def of_rules(names: Iterable[str]) -> list[Piece]:
     """These sampling rules with the tests that go with all of them."""
-    for name in names:
+    chosen = list(names)
+    for name in chosen:
         pick(name, sampling.MODULES, "sampling rule")
-    return _pieces(names, [stopping.DEFAULT, "glr"])
+    shares = _yes_and_no() if sampling.DEFAULT in chosen else ()
+    return [*_pieces(chosen, [stopping.DEFAULT, "glr"]), *shares]
 
 
 def everything() -> list[Piece]:
@@ -95,7 +102,8 @@ def compiled(piece: Piece) -> Compiled:
             complexity(piece.problem, MU)
         else:
             informed = replace(piece.strategy, options={})  # of μ, where a rule asks for it
-            simulate(piece.problem, MU, informed, 0.1, runs=1, max_rounds=ROUNDS, quiet=True)
+            mu = _truth(piece.problem)
+            simulate(piece.problem, mu, informed, 0.1, runs=1, max_rounds=ROUNDS, quiet=True)
             for problem in _studied(piece.problem, piece.strategy):
                 _study(problem, piece.strategy)
     return Compiled(piece.what, counter.kernels, counter.seconds)
@@ -129,6 +137,15 @@ def _question_for(test: StoppingTest) -> Problem:
     return _bounded() if test.needs_bound else _plain()
 
 
+def _yes_and_no() -> Iterator[Piece]:
+    """The default strategy where outcomes are yes or no: of plain options, and with features."""
+    what = f"{sampling.DEFAULT} with {stopping.DEFAULT} for yes and no"
+    options = Problem.options(["A", "B", "C"], eps=0.5, noise=YES_AND_NO)
+    yield Piece(what, options, Strategy())
+    arms = [*np.eye(3), np.array([0.0, 0.5, 0.5])]
+    yield Piece(f"{what}, with features", Problem(arms, eps=0.5, noise=YES_AND_NO), Strategy())
+
+
 def _solvers(problems: Iterable[Problem]) -> list[Piece]:
     return [Piece(solver_words(problem), problem) for problem in problems]
 
@@ -143,7 +160,7 @@ def _bounded() -> Problem:
 
 def _studied(problem: Problem, strategy: Strategy) -> Iterator[Problem]:
     yield problem
-    if strategy.test.unknown_sigma is not None:
+    if strategy.test.unknown_sigma is not None and problem.bounds is None:
         yield replace(problem, sigma=None)
 
 
@@ -164,10 +181,16 @@ def _study(problem: Problem, strategy: Strategy) -> None:
 
 
 def _measure(study: Study) -> None:
-    rng = np.random.default_rng(0)
+    rng, problem = np.random.default_rng(0), study.problem
+    means = problem.arms @ _truth(problem)
     for _ in range(ROUNDS):
         for trial in study.ask(2):
-            value = float(study.problem.arms[trial.arm] @ MU) + 0.5 * rng.standard_normal()
-            study.tell(trial, value)
+            mean = float(means[trial.arm])
+            value = mean + 0.5 * rng.standard_normal()
+            study.tell(trial, float(mean > 0.5) if problem.noise == YES_AND_NO else value)
         if study.status().state != "running":
             break
+
+
+def _truth(problem: Problem) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return SHARES if problem.noise == YES_AND_NO else MU

@@ -247,6 +247,10 @@ PROBLEMS = [
     ({"arms": "many"}, "arms"),
     ({"arms": [[1.0, None], [0.0, 1.0]]}, "arms"),
     ({"options": ["A", "B"], "mu": [0, 1]}, "mu"),
+    ({"options": [str(number) for number in range(4000)]}, "16,000,000 numbers"),
+    ({"factors": {name: list("0123456789") for name in "abcdef"}}, "61,000,000 numbers"),
+    ({"factors": {"a": 3, "b": None}, "interactions": 7}, "must be a list"),
+    ({"graph": [[str(k), str(k + 1)] for k in range(4000)], "radius": 1.0}, "numbers"),
 ]
 
 

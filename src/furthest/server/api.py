@@ -17,6 +17,7 @@ from furthest.errors import InputError, StudyError, UnknownStudyError
 from furthest.server import requests as r
 from furthest.server.hosting import Hosting
 from furthest.server.problems import MEDIA_TYPE
+from furthest.server.sizes import check_size
 from furthest.strategy import Strategy, is_place
 from furthest.study import archive, documents
 from furthest.study.certificate import verify
@@ -84,6 +85,7 @@ def list_studies(studies: Studies) -> Response:
 @router.post("/studies", status_code=201, response_model=r.Shown)
 def create(body: r.Create, studies: Studies, request: Request) -> Response:
     """Begin a study. What is asked can never be changed."""
+    check_size(body.problem)
     study = studies.keep(
         Study.create(
             body.name,

@@ -27,7 +27,7 @@ from furthest.server.tokens import WRITE, Tokens
 
 COOKIE = "furthest_token"
 
-# Needs no token: whether the process lives, how a page looks, and where to sign in.
+# Needs no token: whether the process lives, how a page looks, and where to sign in and out.
 OPEN = ("/healthz", "/readyz", "/login", "/logout")
 OPEN_BELOW = "/static/"
 

@@ -1,0 +1,1 @@
+"""For people who already have a tool: one file for each, which that tool's users import."""
