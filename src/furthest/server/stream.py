@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Annotated, Any
 from urllib.parse import unquote
 
+from anyio import CancelScope
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
@@ -164,6 +165,7 @@ async def _events(
     yield "retry: 2000\n\n"
     news = topics.of(name).listen(known)
     ended = asyncio.ensure_future(topics.stopping.wait())
+    following: asyncio.Future[Seen | None] | None = None
     try:
         while True:
             following = asyncio.ensure_future(anext(news))
@@ -184,7 +186,13 @@ async def _events(
         yield _event("trouble", {"detail": str(error)})
     finally:
         ended.cancel()
-        await news.aclose()
+        # Who left has its task cancelled again and again, which must not keep this from its end:
+        # a topic would be watched for nobody.
+        with CancelScope(shield=True):
+            if following is not None:
+                following.cancel()
+                await asyncio.wait((following,))
+            await news.aclose()
 
 
 def _event(kind: str, data: Seen) -> str:

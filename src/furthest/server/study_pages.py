@@ -95,12 +95,13 @@ def _trace(study: Study, memory: Memory) -> dict[str, Any]:
 
 def _crossing(memory: Memory) -> dict[str, Any] | None:
     """Where the study will probably stop; `beyond` is that nobody has looked as far."""
-    found = memory.known("outlook")
-    if found is None or found["crossing"] is None:
+    found: dict[str, Any] | None = memory.known("outlook")
+    if not found or not found["crossing"]:
         return None
     future = found["foresight"]
     ends = {"beyond": "median", "beyond_high": "high"}
-    return found["crossing"] | {key: future[end] >= future["horizon"] for key, end in ends.items()}
+    crossing: dict[str, Any] = found["crossing"]
+    return crossing | {key: future[end] >= future["horizon"] for key, end in ends.items()}
 
 
 @router.get("/outlook")
