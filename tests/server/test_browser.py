@@ -169,6 +169,12 @@ def test_a_study_from_a_csv_to_its_certificate(opened, service, storage, tmp_pat
     assert printed.pdf().startswith(b"%PDF")
 
 
+BACKGROUND = """() => {
+  Object.defineProperty(document, "hidden", { get: () => %s, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
 def test_a_page_changes_by_itself_and_keeps_what_is_typed(opened, storage):
     problem = ft.Problem.options(["left", "right"], eps=0.1, sigma=0.5)
     study = ft.Study.create("watched / twice", problem, 0.05, storage)
@@ -189,6 +195,8 @@ def test_a_page_changes_by_itself_and_keeps_what_is_typed(opened, storage):
     row = listed.get_by_role("row").filter(has_text="watched / twice")
     expect(row.locator("[data-label=Measured]")).to_have_text("1")
 
+    page.evaluate(BACKGROUND % "true")  # where it gives its connection back
+    page.evaluate(BACKGROUND % "false")
     study.tell(mine, 0.5)  # before I could
     expect(page.locator("#notices")).to_contain_text("You had typed: 0.7")
 
@@ -286,7 +294,9 @@ def test_every_page_is_accessible_in_both_schemes_and_on_a_phone(browser, tmp_pa
                 wide = page.evaluate("document.documentElement.scrollWidth")
                 assert wide <= size["width"], (path, wide)
         page = windows(place("plane"))
-        expect(page.get_by_role("img", name="two features")).to_be_visible()
+        expect(
+            page.get_by_role("img", name="The confidence set and the answers in the plane")
+        ).to_be_visible()
 
 
 def test_keyboard_alone(opened, storage):

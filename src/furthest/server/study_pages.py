@@ -157,6 +157,7 @@ def _eps_words(found: dict[str, Any]) -> str:
 @router.get("/arms")
 def arms(
     study: OneStudy,
+    first: int = 0,
     now: bool = False,  # noqa: FBT001, FBT002
     width: Width = WIDE,
 ) -> Response:
@@ -164,7 +165,9 @@ def arms(
 
     def work(own: Study, memory: Memory) -> dict[str, Any]:
         look = own.look()
-        found = picture.arms(look)
+        total = len(own.problem.arms)
+        begin = _begin(first, total)
+        found = picture.arms(look, most=max(begin + ROWS, DRAWN))
         measured = found["measurements"]
         if now:
             memory.found("optimum", measured, lambda: picture.optimum(look))
@@ -173,13 +176,14 @@ def arms(
         drawn = found | {"arms": found["arms"][:DRAWN]}
         return {
             "found": found,
-            "rows": found["arms"][:ROWS],
+            "rows": found["arms"][begin : begin + ROWS],
             "drawn": len(drawn["arms"]),
             "optimum": best,
             "weights": best["weights"] if best else None,
             "stale": look.ready and memory.is_stale("optimum", measured) and not now,
             "picture": _svg(drawing.arms(drawn, optimum, width)),
             "costs": own.problem.costs,
+            **_part(begin, total),
         }
 
     return study.render("arms.html", work)

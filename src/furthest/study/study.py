@@ -413,11 +413,6 @@ class Study:
         return self._ledger.outcomes
 
     @property
-    def created_at(self) -> float:
-        """When the study began, in seconds since 1970."""
-        return self._ledger.created.at
-
-    @property
     def is_spent(self) -> bool:
         """Whether somebody has seen the budget spent, and no answer; needs no compiler.
 

@@ -8,11 +8,12 @@ const $$ = (selector, within = document) => [...within.querySelectorAll(selector
 
 const SETTLED = 10_000; // milliseconds between two looks at what takes long
 let lastSettled = performance.now();
-let pause = 0, due = null, shownAt = 0;
+let pause = 0, due = null, shownAt = 0, took = 0;
 
 function news() {
   if (document.hidden || due !== null) return;
-  const wait = Math.max(0, shownAt + pause - performance.now());
+  // What takes the server long it is asked for less often.
+  const wait = Math.max(0, shownAt + Math.max(pause, 3 * took) - performance.now());
   due = setTimeout(() => {
     due = null;
     shownAt = performance.now();
@@ -133,6 +134,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
     return notice(JSON.parse(xhr.responseText).detail || `The server says ${xhr.status}.`);
   }
   if (!target.classList.contains("piece")) return;
+  if (target.id === "verdict" && xhr.status >= 400) document.body.dataset.state = "broken";
   if (target.dataset.shown === xhr.responseText) { // nothing has changed
     event.detail.shouldSwap = false;
     target.removeAttribute("aria-busy");
@@ -157,15 +159,20 @@ document.addEventListener("htmx:afterSwap", (event) => {
   if (claim()) document.body.dataset.state = claim().dataset.state;
   if (piece.id === "outlook") evidence.crossing($("[data-crossing]", piece));
   $$("[data-keep]", piece).forEach(lastGlance);
-  if (piece.dataset.keep) glances.set(piece.dataset.keep, piece.innerHTML);
+  if (piece.dataset.keep) glances.set(piece.dataset.keep, { at: piece.dataset.at, html: piece.innerHTML });
   marked();
 });
 
 // A bar in the list stays until there is a new one.
 const glances = new Map();
 function lastGlance(place) {
-  if (glances.has(place.dataset.keep) && !place.innerHTML.trim()) place.innerHTML = glances.get(place.dataset.keep);
+  const known = glances.get(place.dataset.keep);
+  if (known && !place.innerHTML.trim()) place.innerHTML = known.html;
 }
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const place = event.detail.elt;
+  if (place.dataset.keep && glances.get(place.dataset.keep)?.at === place.dataset.at) event.preventDefault();
+});
 
 // A table that was turned to another part stays there.
 document.addEventListener("htmx:configRequest", (event) => {
@@ -177,6 +184,7 @@ document.addEventListener("htmx:configRequest", (event) => {
 });
 document.addEventListener("htmx:afterRequest", (event) => {
   const { elt, target, xhr, pathInfo } = event.detail;
+  if (elt.classList.contains("piece") && shownAt) took = performance.now() - shownAt;
   if (elt.closest(".turn") && xhr.status === 200) target.dataset.part = pathInfo.requestPath;
   const done = elt.matches("form") && $(".reply [data-done]", elt);
   if (done) {
@@ -245,6 +253,7 @@ function needed() {
 if ($("#new")) {
   $("#file").addEventListener("change", (event) => event.target.files[0] && taken(event.target.files[0]));
   $("#new").addEventListener("change", needed);
+  $("#new").addEventListener("submit", (event) => event.preventDefault()); // by Enter in a field
   needed();
   // What was chosen before this ran, or is still there after a look at another page.
   if ($("#file").files[0]) taken($("#file").files[0]);
