@@ -69,16 +69,17 @@ def opened(browser, service) -> Iterator[Opened]:
 def _windows(browser: Any, url: str) -> Iterator[Opened]:
     contexts, complaints = [], []
 
+    def heard(said: Any) -> None:
+        if said.type in ("error", "warning"):
+            complaints.append(said.text)
+
     def window(path: str = "/", viewport: Any = None, **options: Any) -> Any:
         context = browser.new_context(viewport=viewport or DESK, **options)
         context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "console",
-            lambda said: said.type in ("error", "warning") and complaints.append(said.text),
-        )
+        page.on("console", heard)
         page.goto(f"{url}{path}")
         return page
 

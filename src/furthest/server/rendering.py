@@ -76,6 +76,11 @@ def full(words: str) -> str:
     return f"{first}{words[1:]}" + ("" if words.endswith((".", "!", "?", "…")) else ".")
 
 
+def shown(value: float | None) -> str:
+    """A number with about four digits, and a minus that is as wide as a digit."""
+    return figure(value).replace("-", "−")
+
+
 def whole(number: float) -> str:
     """Of what is counted: `1,234`."""
     return f"{number:,.0f}"
@@ -83,7 +88,7 @@ def whole(number: float) -> str:
 
 TEMPLATES.filters |= {
     "whole": whole,
-    "figure": figure,
+    "figure": shown,
     "count": count,
     "link": link,
     "moment": moment,

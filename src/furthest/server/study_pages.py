@@ -25,6 +25,7 @@ ROWS, DRAWN, EVENTS = 50, 24, 15
 
 # Of a picture, in pixels: as wide as there is room for it.
 WIDE = 720.0
+SQUARES = 560.0  # two of them side by side
 Width = Annotated[float, Query(ge=240, le=1_000)]
 
 # A page to print has its styles in itself, and no scripts.
@@ -198,7 +199,7 @@ def shape(study: OneStudy, width: Width = WIDE) -> Response:
         plane, effects = picture.plane(look, most=DRAWN), picture.effects(look)
         return {
             "plane": plane,
-            "plane_picture": _svg(drawing.plane(plane, width))
+            "plane_picture": _svg(drawing.plane(plane, max(width, SQUARES)))
             if plane and plane["estimate"]
             else None,
             "effects": effects,

@@ -263,7 +263,9 @@ if ($("#new")) {
 // ---- Evidence against threshold over measurements, with the predicted crossing.
 
 const shade = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const brief = (value) => (value === null ? "–" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : String(Number(value.toPrecision(4))));
+const whole = (value) => Math.round(value).toLocaleString("en");
+const brief = (value) =>
+  (Math.abs(value) >= 1000 ? whole(value) : String(Number(value.toPrecision(4)))).replace("-", "−");
 
 const evidence = {
   place: $("#evidence"), chart: null, found: null, future: null, busy: false, again: false,
@@ -298,7 +300,7 @@ const evidence = {
       words.textContent = complete ? "There is no evidence yet: the first measurements are still to come." : "The log is being replayed …";
       return;
     }
-    words.textContent = `After ${brief(last.measurements)} measurements the evidence is ${brief(last.statistic)}; the study stops when it reaches ${brief(last.threshold)} (${label}).` +
+    words.textContent = `After ${brief(last.measurements)} measurements the evidence is ${brief(last.statistic)}; ${brief(last.threshold)} ${ended() ? "was" : "is"} needed${label === "threshold" ? "" : ` (${label})`}.` +
  (complete ? "" : " The log is still being replayed …");
     $("#evidence-meaning").textContent = meaning ? `Evidence is ${meaning}.` : "";
     $("#evidence-chart").hidden = $("#evidence-numbers").hidden = false;
@@ -378,7 +380,7 @@ const evidence = {
         ctx.fill();
         ctx.stroke();
       }
-      const words = `probably ${future.beyond ? "after" : "at"} ${brief(future.median)}`;
+      const words = `probably ${future.beyond ? "after" : "at"} ${whole(future.median)}`;
       const wide = ctx.measureText(words).width, right = bbox.left + bbox.width - wide - 4 * scale;
       ctx.fillStyle = shade("--soft");
       ctx.fillText(words, Math.max(bbox.left + 90 * scale, Math.min(x - wide / 2, right)), y + 20 * scale);
