@@ -279,7 +279,27 @@ def test_the_evidence_comes_in_parts_and_ends_with_the_study(sqlite_url):
     assert found["last"] == point_of(status)
     assert found["last"]["statistic"] >= found["last"]["threshold"]
     assert all(each["statistic"] < each["threshold"] for each in found["points"])
+    assert {each["candidate"] for each in found["points"]} <= {0, 1}
     assert picture.Trace(Study.load("a", sqlite_url)).update() == found
+
+
+def test_the_evidence_of_an_ended_study_is_what_it_was_at_the_time(sqlite_url, monkeypatch):
+    """Seen by somebody who was there all the time, or comes when all is over."""
+    monkeypatch.setattr(picture, "POINTS_SECONDS", np.inf)
+    study, lab = Study.create("a", HARD.problem, 0.1, sqlite_url), Lab(HARD.problem, HARD.truth)
+    trace, seen = picture.Trace(study), []
+    while study.status().state == "running":
+        trial = study.ask()
+        study.tell(trial, lab.measure(trial.arm))
+        if study.status().statistic is not None:
+            seen.append(point_of(study.status()))
+        trace.update()
+    late = picture.Trace(Study.load("a", sqlite_url)).update(seconds=np.inf)
+    assert late == trace.update()
+    assert len(late["points"]) > 20
+    assert [*late["points"], late["last"]] == [
+        each for each in seen if each in (*late["points"], late["last"])
+    ]
 
 
 def test_a_crossing_is_counted_from_the_beginning(sqlite_url):

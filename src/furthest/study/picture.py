@@ -16,8 +16,8 @@ from furthest.kernels.alternatives import statistic
 from furthest.kernels.evidence import Clock
 from furthest.kernels.linalg import Vector
 from furthest.stopping.contrasts import is_singular
-from furthest.study.events import Columns
-from furthest.study.fold import Fold
+from furthest.study.events import Columns, usable_strategy
+from furthest.study.fold import Fold, Outcome
 from furthest.study.intervals import in_units, of_answers, of_rows, promise
 from furthest.study.outline import outline
 from furthest.study.verdict import Look, Verdicts
@@ -33,6 +33,8 @@ MOST = 200
 MOST_POINTS = 256
 # Fewer where each takes long: all together may take so many seconds, unless there are so few.
 POINTS_SECONDS, LEAST_POINTS = 3.0, 4
+# Results that are gone through before somebody looks at the clock.
+PIECE = 200
 # The optimum is a design for each answer that is within ε, of work in proportion to this.
 MOST_WORK = 200_000_000
 # How close the optimum is looked for: closer than anybody sees.
@@ -272,9 +274,6 @@ class Trace:
     def __init__(self, study: "Study", most: int = MOST_POINTS) -> None:
         self._study, self._most, self._lock = study, most, Lock()
         self._fold: Fold | None = None
-        self._begin()
-
-    def _begin(self) -> None:
         self._step, self._looks, self._seconds = 1, 0, 0.0  # and what these took
         self._points: list[tuple[int, Document]] = []  # with the number of the result
         self._last: tuple[int, Document] | None = None
@@ -283,13 +282,12 @@ class Trace:
     def update(self, seconds: float = 1.0) -> Document:
         """Go on for about so long; whether that was enough, the points, the last of all."""
         with self._lock:
-            fold, ahead = self._study.again(self._fold)
-            if fold is not self._fold:
-                self._fold = fold
-                self._begin()
-            complete = self._follow(fold, ahead, perf_counter() + seconds)
-            if complete and fold.ready and (self._last is None or self._last[0] != fold.told):
-                self._last = (fold.told, self._mark(fold))
+            if self._fold is None:
+                with usable_strategy():
+                    self._fold = Fold(self._study.settings)
+            complete = self._follow(self._fold, perf_counter() + seconds)
+            if complete and self._fold.ready and self._is_behind:
+                self._last = (self._fold.told, self._mark(self._fold))
             return {
                 "complete": complete,
                 "points": [point for _, point in self._points],
@@ -297,20 +295,30 @@ class Trace:
                 "meaning": self._meaning,
             }
 
-    def _follow(self, fold: Fold, ahead: Columns, until: float) -> bool:
+    @property
+    def _is_behind(self) -> bool:
+        """Whether there is no point of where the fold is."""
+        return self._last is None or self._fold is None or self._last[0] != self._fold.told
+
+    def _follow(self, fold: Fold, until: float) -> bool:
         """Point by point; whether the end is reached."""
-        first, results = fold.told, _counting(fold, ahead)
-        self._thin(results)
-        while fold.told < first + len(ahead.arms) and not fold.stopped:
-            following = (fold.told // self._step + 1) * self._step - first
-            fold.take(ahead.part(fold.told - first, following))
-            if fold.ready and not fold.stopped and fold.told % self._step == 0:
+        first = fold.told
+        ahead, outcome = self._study.counting(first)
+        end, last = first + len(ahead.arms), _end(fold, ahead, outcome)
+        self._thin(last)
+        while fold.told < end and not _is_over(fold, outcome):
+            # Only an initial design takes in results in another order, and may need more of them.
+            limit = last if fold.told < last else fold.told + 1
+            following = min((fold.told // self._step + 1) * self._step, fold.told + PIECE, limit)
+            fold.take(ahead.part(fold.told - first, following - first))
+            over = not fold.ready or _is_over(fold, outcome)
+            if not over and fold.told % self._step == 0:
                 self._last = (fold.told, self._mark(fold))
                 self._points.append(self._last)
-                self._thin(results)
+                self._thin(last)
             if perf_counter() > until:
                 break
-        return fold.stopped or fold.told == first + len(ahead.arms)
+        return fold.told == end or _is_over(fold, outcome)
 
     def _thin(self, results: int) -> None:
         """Double the step until no more points are to be expected than there may be."""
@@ -330,14 +338,19 @@ class Trace:
         return mark
 
 
-def _counting(fold: Fold, ahead: Columns) -> int:
-    """How many results there are up to the end, if there is one, or about so many."""
-    if fold.outcome is None:
+def _is_over(fold: Fold, outcome: Outcome | None) -> bool:
+    """Whether the study ended here, by its test or by what somebody wrote down."""
+    taken = int(fold.state.evidence.clock[Clock.ROUNDS])
+    return fold.stopped or (outcome is not None and fold.ready and taken >= outcome.measurements)
+
+
+def _end(fold: Fold, ahead: Columns, outcome: Outcome | None) -> int:
+    """How many results there are until the end, if there is one."""
+    if outcome is None:
         return fold.told + len(ahead.arms)
     taken = int(fold.state.evidence.clock[Clock.ROUNDS])
-    return fold.told + int(
-        np.searchsorted(taken + np.cumsum(ahead.sizes), fold.outcome.measurements)
-    )
+    before = np.searchsorted(taken + np.cumsum(ahead.sizes), outcome.measurements)
+    return fold.told + min(int(before) + 1, len(ahead.arms))
 
 
 def foresight(study: "Study") -> Document:

@@ -24,7 +24,6 @@ from furthest.errors import (
     StoppedError,
     StorageError,
     StudyError,
-    StudyExistsError,
     UnknownStudyError,
     VerificationError,
     nearest_name,
@@ -57,7 +56,6 @@ from furthest.study.events import (
 from furthest.study.ledger import (
     MOST_OUTCOMES,
     RESULT_FIELDS,
-    End,
     Ledger,
     Result,
     check_name,
@@ -78,7 +76,7 @@ from furthest.study.storage import Log, Storage, open_storage
 from furthest.study.turns import Turn
 
 if TYPE_CHECKING:
-    from furthest.study.fold import Fold
+    from furthest.study.fold import Fold, Outcome
     from furthest.study.verdict import Look
 
 DEFAULT_STORAGE = "sqlite:///furthest.db"
@@ -219,7 +217,6 @@ class Study:
         order: str | None = None,
         budget: int | None = None,
         exist_ok: bool = False,
-        token: str | None = None,
     ) -> "Study":
         """Begin a study. What is asked can never be changed: that would void the guarantee.
 
@@ -227,9 +224,8 @@ class Study:
             name: A short text, unique in its storage.
             problem: What can be measured, what can be answered, and how good is good enough.
             delta: The allowed probability of a wrong answer.
-            storage: `sqlite:///FILE`, `postgresql://USER@HOST/DATABASE`, or `http://HOST:PORT` of
-                `furthest serve`; by default the variable FURTHEST_STORAGE of the environment, or
-                else the file furthest.db.
+            storage: `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`; by default the variable
+                FURTHEST_STORAGE of the environment, or else the file furthest.db.
             strategy: What decides; by default softmin with the stopping rule ranked.
             seed: For strategies that draw at random.
             lease: Seconds after which an ask is no longer waited for, and its arm may be asked
@@ -241,45 +237,38 @@ class Study:
             budget: How many measurements may be made. When they are, and there is no answer, the
                 study ends inconclusive, with what is proven by then: see `conclusion`, `extend`.
             exist_ok: Open the study of this name instead, if there is one with the same question.
-            token: What a server asks for; by default the variable FURTHEST_TOKEN of the
-                environment.
 
         Returns:
             The study, which waits for its first `ask` or `add`.
 
         Raises:
-            StudyExistsError: There is a study of this name already.
-            StudyError: The name is not fit for use.
+            StudyError: There is a study of this name already, or the name is not fit for use.
             ChangeError: With `exist_ok`: that study asks another question.
             StrategyError: The strategy does not fit the problem, or could not be read back.
-            InputError: δ, seed, lease, order or budget out of range, not a Problem, or a token for
-                a storage that asks for none.
+            InputError: δ, seed, lease, order or budget out of range, or not a Problem.
             StorageError: The storage did not do it; nothing was created.
         """
         check_name(name)
         settings = _settings(name, problem, delta, strategy, seed, lease, order or AS_ASKED, budget)
-        place = _storage(storage, token)
+        place = _storage(storage)
         if exist_ok and name in place.studies():
             return cls._same(cls.load(name, place), settings, order)
         events = chained([Event(1, CREATED, time.time(), data=settings.encode(), worker=_me())])
         try:
             key = place.create(name, *events)
-        except StudyExistsError:
+        except StudyError:
             if not exist_ok:
                 raise
             return cls._same(cls.load(name, place), settings, order)
         return cls(name, key, place, events, settings)
 
     @classmethod
-    def load(
-        cls, name: str, storage: str | Storage | None = None, *, token: str | None = None
-    ) -> "Study":
+    def load(cls, name: str, storage: str | Storage | None = None) -> "Study":
         """Open a study that exists.
 
         Args:
             name: The study's name.
             storage: Where it is kept, as for `create`.
-            token: What a server asks for, as for `create`.
 
         Returns:
             The study as it stands.
@@ -288,7 +277,7 @@ class Study:
             UnknownStudyError: There is none of this name; the nearest one is named.
             StorageError: The storage cannot be read, or was written by a newer furthest.
         """
-        place = _storage(storage, token)
+        place = _storage(storage)
         known = place.studies()
         if name not in known:
             raise UnknownStudyError(f"unknown study {name!r}; {nearest_name(str(name), known)}")
@@ -368,21 +357,6 @@ class Study:
         return self._name
 
     @property
-    def key(self) -> int:
-        """Its number in the storage, which no other study has or will have."""
-        return self._key
-
-    @property
-    def end(self) -> End:
-        """Where the log ends, as far as this process has read it."""
-        return self._ledger.end
-
-    @property
-    def created_at(self) -> float:
-        """When the study began, in seconds since 1970."""
-        return self._ledger.created.at
-
-    @property
     def settings(self) -> Settings:
         """The question, fixed for ever."""
         return self._ledger.settings
@@ -411,6 +385,11 @@ class Study:
     def measured(self) -> int:
         """How many measurements there are, as far as this process has read the log."""
         return self._ledger.outcomes
+
+    @property
+    def created_at(self) -> float:
+        """When the study began, in seconds since 1970."""
+        return self._ledger.created.at
 
     @property
     def is_spent(self) -> bool:
@@ -818,24 +797,13 @@ class Study:
             self._refresh()
             return Look(self._fold)
 
-    def again(self, fold: "Fold | None" = None) -> "tuple[Fold, Columns]":
-        """A fold to go through the study's results once more, and those that it has yet to take in.
+    def counting(self, first: int = 0) -> "tuple[Columns, Outcome | None]":
+        """The results that count, from this number on, and where the log says that it ended."""
+        from furthest.study.certificate import outcome_of
 
-        It ends where this process sees the study end, not where the log says: a fold that knows
-        its end has no candidates on the way there.
-
-        Args:
-            fold: One that came from here before.
-        """
-        from furthest.study.events import usable_strategy
-        from furthest.study.fold import Fold
-
-        with self._announced(), self._working():
+        with self._working():
             self._refresh()
-            if fold is None:
-                with usable_strategy():
-                    fold = Fold(self._ledger.settings)
-            return fold, self._ledger.counting(fold.told).columns
+            return self._ledger.counting(first).columns, outcome_of(self._ledger)
 
     def history(self) -> list[Measurement]:
         """All results in the order told."""
@@ -1142,14 +1110,10 @@ def _moment(seconds: float | None) -> str:
     return repr(moment)
 
 
-def _storage(storage: str | Storage | None, token: str | None) -> Storage:
+def _storage(storage: str | Storage | None) -> Storage:
     if storage is None:
         storage = os.environ.get("FURTHEST_STORAGE") or DEFAULT_STORAGE
-    if isinstance(storage, str):
-        return open_storage(storage, token)
-    if token is not None:
-        raise InputError("a storage that is open already has its token: give none")
-    return storage
+    return open_storage(storage) if isinstance(storage, str) else storage
 
 
 def _id(trial: Trial | Pending | str) -> str:
