@@ -24,6 +24,7 @@ from furthest.errors import (
     StoppedError,
     StorageError,
     StudyError,
+    StudyExistsError,
     UnknownStudyError,
     VerificationError,
     nearest_name,
@@ -56,6 +57,7 @@ from furthest.study.events import (
 from furthest.study.ledger import (
     MOST_OUTCOMES,
     RESULT_FIELDS,
+    End,
     Ledger,
     Result,
     check_name,
@@ -217,6 +219,7 @@ class Study:
         order: str | None = None,
         budget: int | None = None,
         exist_ok: bool = False,
+        token: str | None = None,
     ) -> "Study":
         """Begin a study. What is asked can never be changed: that would void the guarantee.
 
@@ -224,8 +227,9 @@ class Study:
             name: A short text, unique in its storage.
             problem: What can be measured, what can be answered, and how good is good enough.
             delta: The allowed probability of a wrong answer.
-            storage: `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`; by default the variable
-                FURTHEST_STORAGE of the environment, or else the file furthest.db.
+            storage: `sqlite:///FILE`, `postgresql://USER@HOST/DATABASE`, or `http://HOST:PORT` of
+                `furthest serve`; by default the variable FURTHEST_STORAGE of the environment, or
+                else the file furthest.db.
             strategy: What decides; by default softmin with the stopping rule ranked.
             seed: For strategies that draw at random.
             lease: Seconds after which an ask is no longer waited for, and its arm may be asked
@@ -237,38 +241,45 @@ class Study:
             budget: How many measurements may be made. When they are, and there is no answer, the
                 study ends inconclusive, with what is proven by then: see `conclusion`, `extend`.
             exist_ok: Open the study of this name instead, if there is one with the same question.
+            token: What a server asks for; by default the variable FURTHEST_TOKEN of the
+                environment.
 
         Returns:
             The study, which waits for its first `ask` or `add`.
 
         Raises:
-            StudyError: There is a study of this name already, or the name is not fit for use.
+            StudyExistsError: There is a study of this name already.
+            StudyError: The name is not fit for use.
             ChangeError: With `exist_ok`: that study asks another question.
             StrategyError: The strategy does not fit the problem, or could not be read back.
-            InputError: δ, seed, lease, order or budget out of range, or not a Problem.
+            InputError: δ, seed, lease, order or budget out of range, not a Problem, or a token for
+                a storage that asks for none.
             StorageError: The storage did not do it; nothing was created.
         """
         check_name(name)
         settings = _settings(name, problem, delta, strategy, seed, lease, order or AS_ASKED, budget)
-        place = _storage(storage)
+        place = _storage(storage, token)
         if exist_ok and name in place.studies():
             return cls._same(cls.load(name, place), settings, order)
         events = chained([Event(1, CREATED, time.time(), data=settings.encode(), worker=_me())])
         try:
             key = place.create(name, *events)
-        except StudyError:
+        except StudyExistsError:
             if not exist_ok:
                 raise
             return cls._same(cls.load(name, place), settings, order)
         return cls(name, key, place, events, settings)
 
     @classmethod
-    def load(cls, name: str, storage: str | Storage | None = None) -> "Study":
+    def load(
+        cls, name: str, storage: str | Storage | None = None, *, token: str | None = None
+    ) -> "Study":
         """Open a study that exists.
 
         Args:
             name: The study's name.
             storage: Where it is kept, as for `create`.
+            token: What a server asks for, as for `create`.
 
         Returns:
             The study as it stands.
@@ -277,7 +288,7 @@ class Study:
             UnknownStudyError: There is none of this name; the nearest one is named.
             StorageError: The storage cannot be read, or was written by a newer furthest.
         """
-        place = _storage(storage)
+        place = _storage(storage, token)
         known = place.studies()
         if name not in known:
             raise UnknownStudyError(f"unknown study {name!r}; {nearest_name(str(name), known)}")
@@ -357,6 +368,21 @@ class Study:
         return self._name
 
     @property
+    def key(self) -> int:
+        """Its number in the storage, which no other study has or will have."""
+        return self._key
+
+    @property
+    def end(self) -> End:
+        """Where the log ends, as far as this process has read it."""
+        return self._ledger.end
+
+    @property
+    def created_at(self) -> float:
+        """When the study began, in seconds since 1970."""
+        return self._ledger.created.at
+
+    @property
     def settings(self) -> Settings:
         """The question, fixed for ever."""
         return self._ledger.settings
@@ -385,11 +411,6 @@ class Study:
     def measured(self) -> int:
         """How many measurements there are, as far as this process has read the log."""
         return self._ledger.outcomes
-
-    @property
-    def created_at(self) -> float:
-        """When the study began, in seconds since 1970."""
-        return self._ledger.created.at
 
     @property
     def is_spent(self) -> bool:
@@ -474,6 +495,7 @@ class Study:
                 ]
                 new.extend(asked)
         if fold.stopped:
+            self._check_end()
             answer = self.problem.answer_names[fold.answer]
             raise StoppedError(f"the study {self._name!r} has stopped: the answer is {answer!r}")
         if over:
@@ -731,9 +753,17 @@ class Study:
                 with suppress(StorageError):
                     self._write_end()
             if self._fold.stopped and self._proof is None:
+                self._check_end()
                 self._proof = certificate(self._name, self._ledger, self._fold, self.events())
             now, ending = time.time(), self._conclude()
             return status(self._name, self._ledger, self._fold, now, self._proof, ending)
+
+    def _check_end(self) -> None:
+        """Anybody who may write to the log can say that the study has stopped."""
+        from furthest.study.certificate import check_outcome
+
+        if self._proof is None:
+            check_outcome(self._ledger, self._fold)
 
     def _conclude(self) -> Conclusion | None:
         """What is proven, if the budget is spent and there is no answer."""
@@ -1110,10 +1140,14 @@ def _moment(seconds: float | None) -> str:
     return repr(moment)
 
 
-def _storage(storage: str | Storage | None) -> Storage:
+def _storage(storage: str | Storage | None, token: str | None) -> Storage:
     if storage is None:
         storage = os.environ.get("FURTHEST_STORAGE") or DEFAULT_STORAGE
-    return open_storage(storage) if isinstance(storage, str) else storage
+    if isinstance(storage, str):
+        return open_storage(storage, token)
+    if token is not None:
+        raise InputError("a storage that is open already has its token: give none")
+    return storage
 
 
 def _id(trial: Trial | Pending | str) -> str:
