@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
 from furthest.errors import FurthestError, StorageError, UnknownStudyError
-from furthest.server.api import Named
+from furthest.server.api import Named, named
 from furthest.server.api import hosting as studies_of
 from furthest.server.hosting import Hosting
 from furthest.server.memories import Memory, memory_of
@@ -56,10 +56,10 @@ def failure(request: Request, status: int, words: str) -> HTMLResponse:
 class Chosen:
     """The study that the path names, and what this process remembers of it."""
 
-    def __init__(self, request: Request, name: str) -> None:
+    def __init__(self, request: Request, name: str, found: Named) -> None:
         self.request = request
-        self.name = unquote(name)
-        self._named = Named(studies_of(request), self.name)
+        self.name = name
+        self._named = found
 
     def render(self, template: str, work: Callable[[Study, Memory], dict[str, Any]]) -> Response:
         """A piece of the study's page."""
@@ -77,13 +77,18 @@ async def form(request: Request) -> dict[str, str]:
         return {key: value for key, value in found.items() if isinstance(value, str)}
 
 
-def writer(request: Request) -> None:
+async def chosen(request: Request, name: str, found: Annotated[Named, Depends(named)]) -> Chosen:
+    """The study that the path names."""
+    return Chosen(request, unquote(name), found)
+
+
+async def writer(request: Request) -> None:
     """Whoever may only read is told so, should the gate before have let them through."""
     if not request.state.may_write:
         raise HTTPException(REFUSED, "this token may only read")
 
 
-OneStudy = Annotated[Chosen, Depends(Chosen)]
+OneStudy = Annotated[Chosen, Depends(chosen)]
 Form = Annotated[dict[str, str], Depends(form)]
 Studies = Annotated[Hosting, Depends(studies_of)]
 Writer = Depends(writer)
