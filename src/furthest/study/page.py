@@ -230,7 +230,7 @@ def _figure(title: str, drawn: str, document: picture.Document | None = None) ->
     about = document or {}
     notes = [about.get("intervals"), about.get("reason") and f"Intervals: {about['reason']}."]
     words = "".join(f'<p class="soft">{escape(note)}</p>' for note in notes if note)
-    shown = f'<div class="scroll">{drawn}</div>'
+    shown = f'<div class="scroll" tabindex="0">{drawn}</div>'
     return f'<section class="figure"><h2>{title}</h2>{words}{shown}</section>'
 
 
