@@ -609,6 +609,15 @@ class Problem:
         """
         return np.asarray(self._basis @ estimate * self.unit)
 
+    def turned(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Answers, or other rows of features, in the coordinates of `task`."""
+        return np.ascontiguousarray(rows @ self._basis)
+
+    def tells(self, rows: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Of which rows of features the arms tell the value itself, and not only differences."""
+        _, unseen = coordinates.outside(rows, self._span, shared=False)
+        return ~unseen
+
     @cached_property
     def common_direction(self) -> NDArray[np.float64] | None:
         """What to add to the parameter of `task` for 1 unit more in every reward, if anything."""

@@ -73,6 +73,7 @@ class Fold:
 
     def __init__(self, settings: Settings, outcome: Outcome | None = None) -> None:
         problem, strategy = settings.problem, settings.strategy
+        self.settings = settings
         self.problem = problem
         self.outcome = outcome
         self.task = strategy.seen(problem.task)

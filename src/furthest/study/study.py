@@ -45,6 +45,7 @@ from furthest.study.events import (
     STOPPED,
     TOLD,
     UNREADABLE,
+    Columns,
     Due,
     Event,
     Note,
@@ -77,7 +78,8 @@ from furthest.study.storage import Log, Storage, open_storage
 from furthest.study.turns import Turn
 
 if TYPE_CHECKING:
-    from furthest.study.fold import Fold
+    from furthest.study.fold import Fold, Outcome
+    from furthest.study.verdict import Look
 
 DEFAULT_STORAGE = "sqlite:///furthest.db"
 DAY = 86_400.0
@@ -493,6 +495,7 @@ class Study:
                 ]
                 new.extend(asked)
         if fold.stopped:
+            self._check_end()
             answer = self.problem.answer_names[fold.answer]
             raise StoppedError(f"the study {self._name!r} has stopped: the answer is {answer!r}")
         if over:
@@ -750,9 +753,17 @@ class Study:
                 with suppress(StorageError):
                     self._write_end()
             if self._fold.stopped and self._proof is None:
+                self._check_end()
                 self._proof = certificate(self._name, self._ledger, self._fold, self.events())
             now, ending = time.time(), self._conclude()
             return status(self._name, self._ledger, self._fold, now, self._proof, ending)
+
+    def _check_end(self) -> None:
+        """Anybody who may write to the log can say that the study has stopped."""
+        from furthest.study.certificate import check_outcome
+
+        if self._proof is None:
+            check_outcome(self._ledger, self._fold)
 
     def _conclude(self) -> Conclusion | None:
         """What is proven, if the budget is spent and there is no answer."""
@@ -804,6 +815,25 @@ class Study:
         with self._announced("foresight"), self._working():
             self._refresh()
             return foresee(self.settings, self._fold, draws, seed, self.budget)
+
+    def look(self) -> "Look":
+        """The evidence as it is now, which later results do not change.
+
+        Of this furthest.study.picture makes what pages show beside the status.
+        """
+        from furthest.study.verdict import Look
+
+        with self._announced(), self._working():
+            self._refresh()
+            return Look(self._fold)
+
+    def counting(self, first: int = 0) -> "tuple[Columns, Outcome | None]":
+        """The results that count, from this number on, and where the log says that it ended."""
+        from furthest.study.certificate import outcome_of
+
+        with self._working():
+            self._refresh()
+            return self._ledger.counting(first).columns, outcome_of(self._ledger)
 
     def history(self) -> list[Measurement]:
         """All results in the order told."""
