@@ -27,7 +27,8 @@ from furthest.stopping.nomination import Nominee, Progress
 from furthest.stopping.ranked import TESTS
 from furthest.strategy import Strategy
 from furthest.study.chain import link
-from furthest.study.events import MOST_NUMBERS, Event, Settings, problem_data
+from furthest.study.events import MOST_NUMBERS, Due, Event, Settings, problem_data, single
+from furthest.study.fold import Fold
 from furthest.task import Smoothness
 from oracles.loop import Loop
 
@@ -303,3 +304,22 @@ def test_bytes_stand_where_they_belong() -> None:
     np.testing.assert_array_equal(again.arms, named.arms)
     np.testing.assert_array_equal(again.answers, named.answers)
     assert again.arm_names == named.arm_names
+
+
+@pytest.mark.parametrize("sigma", [1.0, None])
+@pytest.mark.parametrize("stopping", ["ranked", "top-wrong"])
+def test_what_only_the_test_looks_at_plays_no_part_in_what_is_imagined(
+    stopping: str, sigma: float | None
+) -> None:
+    """With what makes no sense in its place: it is neither read nor changed."""
+    small, rng = question(60, 50, 5, sigma=sigma), np.random.default_rng(0)
+    fold = Fold(Settings(small, Strategy(stopping=stopping), 0.01, 0, 60.0, "tag"))
+    arms = np.concatenate([small.initial, rng.integers(60, size=40)])
+    fold.take(single(arms, rng.standard_normal(len(arms))))
+    expected = fold.suggest([Due(3), Due(4, 7)], 5)
+    kept = [getattr(fold.state.stopping.test, name) for name in fold.test.judged]
+    assert sum(array.size for array in kept) > 20 * 50
+    for array in kept:
+        array[:] = -9 if array.dtype.kind == "i" else math.nan
+    assert fold.suggest([Due(3), Due(4, 7)], 5) == expected
+    assert all((array == -9).all() or np.isnan(array).all() for array in kept)

@@ -59,6 +59,9 @@ SMALLEST = 1e-9
 # Relative to the values: beyond rounding.
 WIDENING = 1e-12
 
+# What only `judge` looks at: some thirty numbers for every answer.
+JUDGED = ("obstacles", "ranks", "strengths", "reaches", "rolls", "shares", "steps")
+
 Numbers = Sequence[float] | float
 
 _masses, _scales, _shapes = Masses(), Scales(), Shapes()
@@ -272,6 +275,7 @@ KNOWN = StoppingTest(
     what="one-sided e-process against the best-valued wrong answer; no price for the dimension",
     source="docs/theory/top-wrong.md",
     check=check,
+    judged=JUDGED,
 )
 UNKNOWN = replace(KNOWN, start=start_student, guarantee=PROVEN_UNKNOWN_SIGMA)
 TESTS = {None: replace(KNOWN, unknown_sigma=UNKNOWN)}
