@@ -32,16 +32,14 @@ function that implements each and the test that checks it. Items without a numbe
 ours. What the paper's text says about its experiments is checked in the
 [reproduction](reproduction.md#statements-of-the-text).
 """
-COLUMNS = (
-    "| item | what it says | § | in `furthest` | checked by, in `tests/` |\n|---|---|---|---|---|"
-)
+COLUMNS = "| in the paper | in `furthest` | checked by, in `tests` |\n|---|---|---|"
 NONE = """
 ## Without a counterpart
 
 Proofs are not programs. What they prove is checked where it says something about what runs.
 
-| item | what it says | § | why nothing goes with it |
-|---|---|---|---|"""
+| in the paper | why nothing goes with it |
+|---|---|"""
 PRINT = """
 ## Where the print is wrong
 
@@ -65,8 +63,12 @@ class Item(NamedTuple):
 class Place(NamedTuple):
     """A docstring that names items."""
 
-    where: str
-    names: list[str]
+    file: str
+    name: str  # of the function or class; empty for the file itself
+    items: list[str]
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.name}"
 
 
 class Map(NamedTuple):
@@ -82,8 +84,8 @@ def read(root: Path) -> Map:
     listed = tomllib.loads((root / "docs" / "paper-map.toml").read_text(encoding="utf-8"))
     return Map(
         [Item(name, **about) for name, about in listed.items()],
-        [place for path in files(root / "src" / "furthest") for place in places(*path, ".")],
-        [place for path in files(root / "tests") for place in places(*path, "::")],
+        [place for path in files(root / "src" / "furthest") for place in places(*path)],
+        [place for path in files(root / "tests") for place in places(*path)],
     )
 
 
@@ -96,34 +98,37 @@ def files(folder: Path) -> Iterator[tuple[Path, str]]:
         yield path, name
 
 
-def places(path: Path, name: str, dot: str) -> Iterator[Place]:
+def places(path: Path, name: str) -> Iterator[Place]:
     """The docstrings of a file that name items."""
-    for where, docstring in docstrings(ast.parse(path.read_text(encoding="utf-8")), name, dot):
+    for where, docstring in docstrings(ast.parse(path.read_text(encoding="utf-8"))):
         if found := NAMED.findall(docstring):
-            yield Place(where, re.sub(r"\s+", " ", ", ".join(found)).split(", "))
+            yield Place(name, where, re.sub(r"\s+", " ", ", ".join(found)).split(", "))
 
 
 def docstrings(
-    node: ast.Module | ast.ClassDef | ast.FunctionDef, where: str, dot: str
+    node: ast.Module | ast.ClassDef | ast.FunctionDef, where: str = ""
 ) -> Iterator[tuple[str, str]]:
     """All of a module, of its classes and functions."""
     yield where, ast.get_docstring(node) or ""
     for inner in node.body:
         if isinstance(inner, ast.ClassDef | ast.FunctionDef):
-            yield from docstrings(inner, f"{where}{dot}{inner.name}", dot)
+            yield from docstrings(inner, f"{where}.{inner.name}".removeprefix("."))
 
 
-def naming(item: Item, found: list[Place]) -> list[str]:
+def naming(item: Item, found: list[Place]) -> list[Place]:
     """Where the item is named."""
-    return [place.where for place in found if item.name in place.names]
+    return [place for place in found if item.name in place.items]
 
 
 def problems(paper: Map) -> Iterator[str]:
     """What is amiss, one sentence each."""
     known = {item.name for item in paper.items}
     for place in paper.code + paper.tests:
-        for name in set(place.names) - known:
-            yield f"{place.where} names {name!r}, which is not in docs/paper-map.toml"
+        for name in set(place.items) - known:
+            yield f"{place} names {name!r}, which is not in docs/paper-map.toml"
+    for place in paper.tests:
+        if not place.name.startswith("test_"):
+            yield f"{place} names an item of the paper, and is no test"
     misprints = {misprint.what for misprint in MISPRINTS}
     for item in paper.items:
         for kind, found in (("function", paper.code), ("test", paper.tests)):
@@ -141,9 +146,19 @@ def row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def code(names: list[str]) -> str:
-    """Names one under the other."""
-    return "<br>".join(f"`{name}`" for name in names)
+def told(item: Item) -> str:
+    """An item in a cell."""
+    return f"**{item.name}.** {item.title} (§ {item.section})"
+
+
+def code(place: Place) -> str:
+    """A function on the page."""
+    return f"`{place.name}` in `{place.file}`" if place.name else f"`{place.file}`"
+
+
+def words(place: Place) -> str:
+    """A test on the page: its file, and its name as the sentence that it is."""
+    return f"`{place.file}`: {place.name.removeprefix('test_').replace('_', ' ')}"
 
 
 def sections(paper: Map) -> Iterator[str]:
@@ -152,8 +167,8 @@ def sections(paper: Map) -> Iterator[str]:
     for section, items in groupby(shown, lambda item: item.section.partition(".")[0]):
         yield f"\n## {'Section' if section.isdigit() else 'Appendix'} {section}\n\n{COLUMNS}"
         for item in items:
-            where = (code(naming(item, found)) for found in (paper.code, paper.tests))
-            yield row(item.name, item.title, item.section, *where)
+            functions = "<br>".join(map(code, naming(item, paper.code)))
+            yield row(told(item), functions, "<br>".join(map(words, naming(item, paper.tests))))
 
 
 def slips(paper: Map) -> Iterator[str]:
@@ -169,7 +184,7 @@ def slips(paper: Map) -> Iterator[str]:
 def page(paper: Map) -> str:
     """The whole page."""
     lines = [HEAD.rstrip(), *sections(paper), NONE]
-    lines += [row(i.name, i.title, i.section, i.none) for i in paper.items if i.none]
+    lines += [row(told(item), item.none) for item in paper.items if item.none]
     return "\n".join([*lines, PRINT, *slips(paper), ""])
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,7 @@ STRAY = (
     *("out/report.html", ".venv/pyvenv.cfg", "dist/old.whl", "docs/build/index.html"),
     *("src/furthest/__pycache__/x.pyc", "examples/furthest.db", "tests/.hypothesis/x"),
 )
+STATIC = re.compile(r'(?:src|href)="(/static/[^"]+)"')
 QUESTION = 'options = ["A", "B"]\neps = 0.3\nsigma = 1.0\n'
 
 
@@ -83,7 +85,7 @@ def test_the_wheel_is_the_package(archives, tracked):
 
 
 def pages_of(command, folder, environment):
-    """Whether the service becomes ready, what its dashboard says and what that is made of."""
+    """Pages of the service, by path, once it is ready; with all that they ask for."""
     with subprocess.Popen(
         [command, "serve", "--port", "0", "--storage", "sqlite:///first.db"],
         cwd=folder,
@@ -91,17 +93,21 @@ def pages_of(command, folder, environment):
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:
-        url = process.stdout.readline().decode().partition(" ")[0]
+        url = process.stdout.readline().decode().partition(" ")[0].rstrip("/")
+
+        def get(path):
+            with urlopen(url + path) as answer:  # raises if it is not there
+                return answer.read().decode()
+
         try:
-            ready = False
-            while not ready:
-                with suppress(HTTPError), urlopen(f"{url}readyz") as answer:
-                    ready = answer.status == 200
+            while True:
+                with suppress(HTTPError):
+                    get("/readyz")
+                    break
                 threading.Event().wait(0.05)
-            return [
-                urlopen(f"{url}{path}").read().decode()
-                for path in ("", "studies/first", "static/furthest.css")
-            ]
+            pages = {path: get(path) for path in ("/list", "/studies/first", "/new")}
+            parts = {part for page in pages.values() for part in STATIC.findall(page)}
+            return pages | {part: get(part) for part in parts}
         finally:
             process.terminate()
 
@@ -128,7 +134,9 @@ def test_it_works_where_there_is_nothing_else(archives, kind, tmp_path):
     furthest("study", "tell", "first", trial["id"], "0.5", *storage)
     shown = json.loads(furthest("study", "show", "first", "--json", *storage))
     assert (shown["state"], shown["measurements"]) == ("running", 1)
-    studies, study, style = pages_of(command, tmp_path, environment)
-    assert "first" in studies
-    assert trial["name"] in study
-    assert "{" in style
+    pages = pages_of(command, tmp_path, environment)
+    assert "first" in pages["/list"]
+    assert trial["name"] in pages["/studies/first"]
+    assert "/static/furthest.css" in pages
+    assert all(pages.values())
+    assert len(pages) > 6  # scripts of others, too

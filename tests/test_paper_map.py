@@ -31,7 +31,7 @@ class Rule:
         """
 '''
 TEST = '''
-def test_rule():
+def test_it_works():
     """Paper: Lemma 1."""
 '''
 
@@ -68,6 +68,12 @@ EQUATIONS = re.compile(r"Equations? (\d+)(?: (?:to|and) (\d+))?$")
 def project(tmp_path):
     """A small one, with a page."""
     for name, text in (
+        (
+            "tests/rules/test_rule.py",
+            "test_it",
+            "it",
+            "it_works names an item of the paper, and is",
+        ),
         ("docs/paper-map.toml", ITEMS),
         ("src/furthest/rules/__init__.py", CODE),
         ("tests/rules/test_rule.py", TEST),
@@ -86,10 +92,11 @@ def test_a_page(python, project):
     assert check(python, project) == (0, [])
     assert check(python, project, "--check") == (0, [])
     page = (project / "docs/paper-map.md").read_text(encoding="utf-8")
-    lines = [line for line in page.splitlines() if line.startswith("| Lemma") or "old" in line]
+    lines = [line for line in page.splitlines() if line.startswith("| **")]
     assert lines == [
-        "| Lemma 1 | Something | 1.2 | `rules.Rule.choose` | `rules/test_rule.py::test_rule` |",
-        "| old rule | Something else | A | nobody uses it |",
+        "| **Lemma 1.** Something (§ 1.2) | `Rule.choose` in `rules` "
+        "| `rules/test_rule.py`: it works |",
+        "| **old rule.** Something else (§ A) | nobody uses it |",
     ]
 
 
@@ -98,9 +105,25 @@ def test_a_page(python, project):
     [
         ("src/furthest/rules/__init__.py", "Paper: ", "", "Lemma 1 has no function"),
         ("tests/rules/test_rule.py", "Paper: ", "", "Lemma 1 has no test"),
-        ("tests/rules/test_rule.py", "Lemma 1", "Lemma 1, Lemma 9", "test_rule names 'Lemma 9'"),
+        (
+            "tests/rules/test_rule.py",
+            "Lemma 1",
+            "Lemma 1, Lemma 9",
+            "test_it_works names 'Lemma 9'",
+        ),
         ("tests/rules/test_rule.py", "Lemma 1", "Lemma 1,\n    old rule", "and has a test"),
-        ("tests/rules/test_rule.py", "test_rule", "test_it", "docs/paper-map.md is not up to date"),
+        (
+            "tests/rules/test_rule.py",
+            "test_it_works",
+            "test_it",
+            "docs/paper-map.md is not up to date",
+        ),
+        (
+            "tests/rules/test_rule.py",
+            "test_it",
+            "it",
+            "it_works names an item of the paper, and is",
+        ),
         ("docs/paper-map.toml", 'title = "S', "misprint = 'x'\ntitle = \"S", "is called 'x'"),
     ],
 )
