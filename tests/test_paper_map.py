@@ -11,6 +11,7 @@ from furthest.paper.remarks import MISPRINTS
 
 ROOT = Path(__file__).parent.parent
 SCRIPT = ROOT / "scripts" / "paper_map.py"
+EQUATIONS = re.compile(r"Equations? (\d+)(?: (?:to|and) (\d+))?$")
 
 ITEMS = """
 ["Lemma 1"]
@@ -41,27 +42,35 @@ def test_every_item_has_a_function_and_a_test_and_the_page_says_which(python):
     assert (process.returncode, process.stderr) == (0, "")
 
 
-def test_the_list_has_everything_that_is_numbered():
-    listed = tomllib.loads((ROOT / "docs/paper-map.toml").read_text(encoding="utf-8"))
-    counts = {"": 0, "2": 3, "3": 1, "4": 1, "C": 7, "D": 1, "E": 25}
-    for section, most in counts.items():
-        numbers = [
-            re.fullmatch(rf"(?:Theorem|Lemma|Definition) {section}\.(\d+)", n) for n in listed
-        ]
-        assert sorted(int(n[1]) for n in numbers if n) == [*range(1, most + 1)]
-    figures = {f"figure-{n}" for n in range(1, 11)} | {f"table-{n}" for n in range(1, 9)}
-    assert figures == {n.lower().replace(" ", "-") for n in listed if re.match("Figure|Table", n)}
-    # What is reproduced is what is not a list of symbols.
-    shown = {n.lower().replace(" ", "-") for n, about in listed.items() if "none" not in about}
-    assert figures & shown == figures & set(ENTRIES)
-    equations = [range(int(n[1]), int(n[2] or n[1]) + 1) for n in map(EQUATIONS.match, listed) if n]
-    assert [n for numbers in equations for n in numbers] == [*range(1, 25)]
-    assert {about["misprint"] for about in listed.values() if "misprint" in about} == {
-        misprint.what for misprint in MISPRINTS
-    }
+@pytest.fixture(scope="module")
+def listed():
+    """The paper's items."""
+    return tomllib.loads((ROOT / "docs/paper-map.toml").read_text(encoding="utf-8"))
 
 
-EQUATIONS = re.compile(r"Equations? (\d+)(?: (?:to|and) (\d+))?$")
+def test_every_statement_is_listed(listed):
+    # They share a count per section.
+    for section, most in {"2": 3, "3": 1, "4": 1, "C": 7, "D": 1, "E": 25}.items():
+        found = [re.match(rf"(?:Theorem|Lemma|Definition) {section}\.(\d+)$", n) for n in listed]
+        assert [int(each[1]) for each in found if each] == [*range(1, most + 1)]
+
+
+def test_every_equation_is_listed(listed):
+    ends = [(each[1], each[2] or each[1]) for each in map(EQUATIONS.match, listed) if each]
+    numbers = [n for first, last in ends for n in range(int(first), int(last) + 1)]
+    assert sorted(numbers) == [*range(1, 25)]
+
+
+def test_every_table_and_figure_is_listed_and_reproduced_unless_it_lists_symbols(listed):
+    named = {name.lower().replace(" ", "-"): about for name, about in listed.items()}
+    printed = {f"figure-{n}" for n in range(1, 11)} | {f"table-{n}" for n in range(1, 9)}
+    assert printed <= set(named)
+    assert printed & set(ENTRIES) == {name for name in printed if "none" not in named[name]}
+
+
+def test_every_misprint_has_its_place(listed):
+    found = {about["misprint"] for about in listed.values() if "misprint" in about}
+    assert found == {misprint.what for misprint in MISPRINTS}
 
 
 @pytest.fixture
