@@ -813,9 +813,12 @@ class Study:
         """
         from furthest.study.foresight import foresee
 
-        with self._announced("foresight"), self._working():
-            self._refresh()
-            return foresee(self.settings, self._fold, draws, seed, self.budget)
+        with self._announced("foresight"):
+            with self._working():
+                self._refresh()
+                fold, budget = self._fold.apart(), self.budget
+            # It takes seconds, and others need not wait for it.
+            return foresee(self.settings, fold, draws, seed, budget)
 
     def look(self) -> "Look":
         """The evidence as it is now, which later results do not change.
