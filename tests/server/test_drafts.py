@@ -189,3 +189,11 @@ def test_a_plan_is_that_of_the_planner():
 def test_a_plan_ends_when_time_is_over():
     draft = Draft.of(FORM | {"spread": "0.4"})
     assert planned(draft, lambda: True).studies == 1
+
+
+def test_a_question_that_would_fill_the_memory_is_refused():
+    names = "\n".join(f"option {number}" for number in range(4_000))
+    assert "16,000,000 numbers" in Draft.of(FORM | {"table": names}).errors["table"]
+    rows = "\n".join(f"o{number},level {number % 3999}" for number in range(4_000))
+    form = FORM | {"table": f"name,level\n{rows}", "model": "features"}
+    assert "numbers" in Draft.of(form).errors["table"]

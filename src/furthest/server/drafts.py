@@ -21,6 +21,7 @@ from furthest.errors import (
 )
 from furthest.numerals import number
 from furthest.problem import Problem
+from furthest.server.sizes import check_numbers
 from furthest.strategy import check_budget, check_level
 from furthest.study.ledger import check_name
 
@@ -218,6 +219,7 @@ class Draft:
                     for row, cell in enumerate(table.column(index), 1)
                 ]
         if self.form.get("model", "own") != "features":
+            check_numbers(len(names) ** 2)
             return Problem.options(names, **question)
         columns = {
             table.header[i]: _feature(table.column(i), role)
@@ -226,6 +228,7 @@ class Draft:
         }
         if not columns:
             raise FileError("no column is a feature: choose some, or let each option stand alone")
+        check_numbers(len(names) * sum(_width(cells) for cells in columns.values()))
         label = "\0"  # no column has this name
         return Problem.from_table({label: names, **columns}, name=label, **question)
 
@@ -322,6 +325,11 @@ def _feature(cells: list[str], role: str) -> list[Any]:
     if role == CATEGORY:
         return [cell or None for cell in cells]
     return [number(cell) if _is_number(cell) else cell or None for cell in cells]
+
+
+def _width(cells: list[Any]) -> int:
+    """How many features a column becomes: a category has one for each level."""
+    return len(set(cells)) if any(isinstance(cell, str) for cell in cells) else 1
 
 
 def _cell_number(cell: str, column: str, row: int) -> float:

@@ -125,6 +125,8 @@ class StoppingTest:
         compiled: Whether judge, observe and width are kernels.
         takes_sums: Whether `observe` also takes in the sum of several measurements of one arm, as
             many as `evidence.clock[Clock.SIZE]` says. Without `observe` that needs no care.
+        judged: Which arrays of its state nobody but `judge` reads or changes: where measurements
+            are only imagined, and nothing is judged, there need not be copies of them.
     """
 
     name: str
@@ -149,6 +151,7 @@ class StoppingTest:
     check: Callable[..., Any] | None = None
     compiled: bool = True
     takes_sums: bool = False
+    judged: tuple[str, ...] = ()
 
     @property
     def bounded_only(self) -> bool:

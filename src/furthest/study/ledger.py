@@ -12,6 +12,7 @@ import operator
 from array import array
 from collections import deque
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from math import isfinite, sqrt
 from typing import Any, NamedTuple
 
@@ -138,7 +139,6 @@ class Ledger:
             raise VerificationError(
                 f"the question of the log cannot be read, or is none: {error}"
             ) from error
-        self._limits = self._limits_of_values()
         self.seq = 1
         self.chained_from = 1 if self.settings.version >= CHAINED else None
         self.head = ""  # the chain of the last event
@@ -560,8 +560,12 @@ class Ledger:
     def _numbers(self) -> Sequence[int]:
         return range(len(self.settings.problem.arms))
 
-    def _limits_of_values(self) -> tuple[float, float]:
-        """The least and the largest result that may be."""
+    @cached_property
+    def _limits(self) -> tuple[float, float]:
+        """The least and the largest result that may be.
+
+        Not before there is a result: of many arms that takes much memory.
+        """
         problem = self.settings.problem
         if problem.bounds is not None:
             return problem.bounds

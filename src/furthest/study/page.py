@@ -65,7 +65,7 @@ dt {{ color: var(--soft); }} dd {{ margin: 0; overflow-wrap: anywhere; }}
   h2 {{ break-after: avoid; margin-top: .9rem; }} .claim {{ margin: .7rem 0; }}
   .first {{ grid-template-columns: minmax(0, 5fr) minmax(0, 6fr); gap: 0 1.4rem; }}
   .conditions {{ font-size: 8pt; }} .scroll {{ overflow: visible; }}
-  svg.picture {{ min-width: 0; }}
+  svg.picture {{ min-width: 0; max-width: none; }}
   tr, li, .claim, .figure {{ break-inside: avoid; }}
   th, td {{ padding: .16rem .8rem .16rem 0; }} }}
 """

@@ -261,6 +261,7 @@ class Study:
         place = _storage(storage, token)
         if exist_ok and name in place.studies():
             return cls._same(cls.load(name, place), settings, order)
+        problem.forget_task()  # many arms twice, beside all that the database makes of the question
         events = chained([Event(1, CREATED, time.time(), data=settings.encode(), worker=_me())])
         try:
             key = place.create(name, *events)
