@@ -24,8 +24,8 @@ router = APIRouter(prefix="/studies/{name}", route_class=PageRoute, include_in_s
 # Lines of a table, answers in a picture, and lines of the log, at a time.
 ROWS, DRAWN, EVENTS = 50, 24, 15
 
-# Numbers of all answers together: of more, 400,000 simulated measurements take a minute.
-MOST_SIMULATED = 5_000
+# Numbers of all answers together: of more, 400,000 simulated measurements take long.
+MOST_SIMULATED = 2_000
 TOO_LARGE = (
     "the question is too large for its future to be simulated while others wait; "
     "`furthest study show` does it"
