@@ -26,8 +26,11 @@ import furthest as ft  # noqa: E402
 from services import served, wait_until_ready  # noqa: E402
 
 PATIENCE = 300_000.0  # milliseconds
-LONG_TASKS = """() => { window.tasks = [0]; new PerformanceObserver((list) =>
-  list.getEntries().forEach((each) => tasks.push(each.duration))).observe({ type: "longtask" }); }"""
+LONG_TASKS = """() => {
+  window.tasks = [0];
+  new PerformanceObserver((list) => list.getEntries().forEach((each) => tasks.push(each.duration)))
+    .observe({ type: "longtask" });
+}"""
 
 
 def create(storage: str, answers: int, results: int) -> ft.Study:
