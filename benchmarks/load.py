@@ -32,10 +32,9 @@ import numpy as np
 # In place of this folder: it has a `study` of its own.
 sys.path[0] = str(Path(__file__).resolve().parent.parent / "tests")
 
-from servers import binaries, new_schema, private_server  # noqa: E402
-
 import furthest as ft  # noqa: E402
 from furthest.study.certificate import verify  # noqa: E402
+from servers import binaries, new_schema, private_server  # noqa: E402
 
 VERBS = ("ask", "tell")
 
