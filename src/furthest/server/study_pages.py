@@ -11,7 +11,6 @@ from markupsafe import Markup
 
 from furthest.server import words
 from furthest.server.api import FUTURES
-from furthest.server.hosting import Hosting
 from furthest.server.memories import Memory
 from furthest.server.rendering import render
 from furthest.server.routes import OneStudy, PageRoute, Studies, failure
@@ -24,8 +23,8 @@ router = APIRouter(prefix="/studies/{name}", route_class=PageRoute, include_in_s
 # Lines of a table, answers in a picture, and lines of the log, at a time.
 ROWS, DRAWN, EVENTS = 50, 24, 15
 
-# Numbers of all answers together: of more, 400,000 simulated measurements take long.
-MOST_SIMULATED = 2_000
+# Numbers of all answers together: of more, its futures take longer than anybody waits.
+MOST_SIMULATED = 20_000
 TOO_LARGE = (
     "the question is too large for its future to be simulated while others wait; "
     "`furthest study show` does it"
@@ -114,7 +113,7 @@ def _crossing(memory: Memory) -> dict[str, Any] | None:
 
 
 @router.get("/outlook")
-def outlook(study: OneStudy, studies: Studies, now: bool = False) -> Response:  # noqa: FBT001, FBT002
+def outlook(study: OneStudy, now: bool = False) -> Response:  # noqa: FBT001, FBT002
     """How many more measurements are expected. Computed only if it is asked for `now`."""
 
     def work(own: Study, memory: Memory) -> dict[str, Any]:
@@ -122,19 +121,17 @@ def outlook(study: OneStudy, studies: Studies, now: bool = False) -> Response:  
         measured = own.measured
         if now:
             with FUTURES:
-                memory.found("outlook", measured, lambda: _foresight(own, studies))
+                memory.found("outlook", measured, lambda: _foresight(own))
         stale = memory.is_stale("outlook", measured) and not now
         return {"found": memory.known("outlook"), "stale": stale, "crossing": _crossing(memory)}
 
     return study.render("outlook.html", work)
 
 
-def _foresight(study: Study, studies: Hosting) -> dict[str, Any]:
-    """From the log once more: the study itself goes on meanwhile, for all who ask and tell."""
+def _foresight(study: Study) -> dict[str, Any]:
     if study.problem.answers.size > MOST_SIMULATED:
         return {"foresight": None, "crossing": None, "reason": TOO_LARGE}
-    found: dict[str, Any] = picture.foresight(Study.load(study.name, studies.storage))
-    return found
+    return picture.foresight(study)
 
 
 @router.get("/answers")
