@@ -1,6 +1,6 @@
 """Load on the service: 64 clients at once ask and tell; then the same while it is killed.
 
-    python benchmarks/load.py [--clients 64] [--rounds 2000] [--seconds 60] [--only sqlite] [--arms 20]
+    python benchmarks/load.py [--clients 64] [--rounds 2000] [--seconds 60] [--only sqlite]
 
 Starts `furthest serve` on an SQLite file and on a private PostgreSQL server, with one process and
 with two, and lets the clients, coroutines of this process with a connection each, ask and tell in
@@ -32,10 +32,9 @@ import numpy as np
 # In place of this folder: it has a `study` of its own.
 sys.path[0] = str(Path(__file__).resolve().parent.parent / "tests")
 
-from servers import binaries, new_schema, private_server  # noqa: E402
-
 import furthest as ft  # noqa: E402
 from furthest.study.certificate import verify  # noqa: E402
+from servers import binaries, new_schema, private_server  # noqa: E402
 
 VERBS = ("ask", "tell")
 
@@ -207,9 +206,8 @@ async def loaded(server: Server, load: Load, names: list[str], clients: int, kil
     working = [load.work(i, names[i % len(names)]) for i in range(clients)]
     tasks = [asyncio.create_task(each) for each in working]
     for number in range(kills):
-        while load.left > rounds * (1 - (number + 1) / (kills + 1)) and not all(
-            task.done() for task in tasks
-        ):
+        until = rounds * (1 - (number + 1) / (kills + 1))
+        while load.left > until and time.monotonic() < load.until:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
         server.kill()
         await asyncio.to_thread(server.start)
@@ -332,8 +330,7 @@ def places(options: argparse.Namespace) -> Iterator[list[tuple[str, int, Any]]]:
             print("no PostgreSQL server (initdb, pg_ctl, postgres) on this machine")
         elif options.only != "sqlite":
             server = stack.enter_context(private_server(bin_folder))
-            for workers in (1, 2):
-                found.append(("PostgreSQL", workers, lambda: server.url(new_schema(server))))
+            found += [("PostgreSQL", n, lambda: server.url(new_schema(server))) for n in (1, 2)]
         yield found[1:] if options.only == "postgres" else found
 
 

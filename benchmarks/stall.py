@@ -21,9 +21,8 @@ import numpy as np
 # In place of this folder: it has a `study` of its own.
 sys.path[0] = str(Path(__file__).resolve().parent.parent / "tests")
 
-from services import Service, served, wait_until_ready  # noqa: E402
-
 import furthest as ft  # noqa: E402
+from services import Service, served, wait_until_ready  # noqa: E402
 
 Waits = dict[str, list[float]]
 
@@ -93,7 +92,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         storage = f"sqlite:///{folder}/stall.db"
         create(storage, "other", spheres(20, 12), 1e-6, 0)
-        create(storage, "future", spheres(20, 12), 0.3, 50)
+        create(storage, "future", spheres(20, 12), 0.1, 100)
         create(storage, "large", spheres(2_000, 10), 0.1, 5_000)
         with (
             (Path(folder) / "log").open("w") as log,

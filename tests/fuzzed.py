@@ -13,9 +13,7 @@ from random import Random
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-import pytest
-
-schemathesis = pytest.importorskip("schemathesis", reason="Schemathesis is not installed")
+import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 from schemathesis.hooks import GLOBAL_HOOK_DISPATCHER

@@ -86,6 +86,19 @@ def test_the_log_newest_first_page_by_page(service, study):
     assert service.get(place(NAME, "/answers?first=99999")).status == 200
 
 
+def test_who_leads_is_no_answer_before_there_is_one(service):
+    problem = ft.Problem.options(["left", "right"], eps=0.1, sigma=0.5)
+    study = ft.Study.create("spent", problem, 0.05, service.storage, budget=2)
+    for arm in range(2):
+        study.add(arm, 0.1 * arm)
+    assert study.status().state == "inconclusive"
+    assert 'class="tag">leads<' in service.get(place("spent", "/answers")).data
+    assert "no answer within the budget" in service.get(place("spent", "/glance")).data
+    said = service.get(place("spent", "/verdict")).data
+    assert study.conclusion().guarantee[1:] in said
+    assert "the answer</p>" not in said
+
+
 def test_downloads(service, study):
     assert service.get(place(NAME, "/results.csv")).data == to_csv(study)
     assert service.get(place(NAME, "/study.json")).data["log_digest"]

@@ -170,10 +170,9 @@ def history(
     most: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
 ) -> Response:
     """Results in the order told."""
-    results = study.do(Study.history)
-    part = [each._asdict() for each in results[after : after + most]]
-    following = after + most if after + most < len(results) else None
-    return JSONResponse({"measurements": part, "next": following})
+    found = study.do(lambda own: own.history(after, most + 1))
+    part = [each._asdict() for each in found[:most]]
+    return JSONResponse({"measurements": part, "next": after + most if found[most:] else None})
 
 
 @router.get(

@@ -1,7 +1,7 @@
 """What a page shows again and again of a study, and should not be computed each time."""
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +23,7 @@ class Memory:
     def __init__(self, study: Study) -> None:
         self.trace = picture.Trace(study)
         self._slow: dict[str, tuple[int, Any]] = {}
-        self._lock = threading.Lock()
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def known(self, what: str) -> Any:
         """What was found out last; None if nothing was."""
@@ -37,7 +37,7 @@ class Memory:
 
     def found(self, what: str, measured: int, work: Callable[[], Any]) -> Any:
         """Find it out if that is due; of two who want it at once one does."""
-        with self._lock:
+        with self._locks[what]:
             if self.is_stale(what, measured):
                 self._slow[what] = (measured, work())
             return self.known(what)

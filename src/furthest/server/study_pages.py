@@ -23,6 +23,13 @@ router = APIRouter(prefix="/studies/{name}", route_class=PageRoute, include_in_s
 # Lines of a table, answers in a picture, and lines of the log, at a time.
 ROWS, DRAWN, EVENTS = 50, 24, 15
 
+# Numbers of all answers together: of more, its futures take longer than anybody waits.
+MOST_SIMULATED = 20_000
+TOO_LARGE = (
+    "the question is too large for its future to be simulated while others wait; "
+    "`furthest study show` does it"
+)
+
 # Of a picture, in pixels: as wide as there is room for it.
 WIDE = 720.0
 SQUARES = 560.0  # two of them side by side
@@ -34,8 +41,8 @@ PRINTED = (
     "base-uri 'none'; form-action 'none'"
 )
 
-# Seconds that a request goes on replaying a log.
-REPLAY = 1.0
+# Seconds that a request goes on replaying a log: others wait for it.
+REPLAY = 0.5
 
 
 @router.get("")
@@ -114,11 +121,17 @@ def outlook(study: OneStudy, now: bool = False) -> Response:  # noqa: FBT001, FB
         measured = own.measured
         if now:
             with FUTURES:
-                memory.found("outlook", measured, lambda: picture.foresight(own))
+                memory.found("outlook", measured, lambda: _foresight(own))
         stale = memory.is_stale("outlook", measured) and not now
         return {"found": memory.known("outlook"), "stale": stale, "crossing": _crossing(memory)}
 
     return study.render("outlook.html", work)
+
+
+def _foresight(study: Study) -> dict[str, Any]:
+    if study.problem.answers.size > MOST_SIMULATED:
+        return {"foresight": None, "crossing": None, "reason": TOO_LARGE}
+    return picture.foresight(study)
 
 
 @router.get("/answers")

@@ -95,6 +95,12 @@ class Fold:
         self.told = 0  # results seen, whether waiting, taken in, or too late
         self.stopped_at = 0  # how many results had counted when the study stopped; 0 before
 
+    def apart(self) -> "Fold":
+        """As it is now, whatever is taken in later."""
+        other = copy.copy(self)
+        other.state = copied(self.state)
+        return other
+
     @property
     def ready(self) -> bool:
         """Whether the initial design is complete and there is an estimate."""

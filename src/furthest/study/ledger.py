@@ -489,12 +489,13 @@ class Ledger:
         """Whether the budget is spent, and nothing that was asked for is still to come."""
         return self.exhausted and not self.pending(now) and not self.waiting()
 
-    def history(self) -> list[Measurement]:
-        """All results in the order told."""
+    def history(self, first: int = 0, most: int | None = None) -> list[Measurement]:
+        """Results in the order told."""
         names = self.settings.problem.arm_names
+        rows = range(len(self.results))[first:][:most]
         return [
             Measurement(e.trial, arm, names[arm], value, e.at, e.kind == TOLD, *note_of(e)[:2])
-            for e in self.measured.events
+            for e in map(self.results.event, rows)
             if (arm := e.arm) is not None and (value := e.value) is not None
         ]
 

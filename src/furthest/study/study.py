@@ -813,9 +813,12 @@ class Study:
         """
         from furthest.study.foresight import foresee
 
-        with self._announced("foresight"), self._working():
-            self._refresh()
-            return foresee(self.settings, self._fold, draws, seed, self.budget)
+        with self._announced("foresight"):
+            with self._working():
+                self._refresh()
+                fold, budget = self._fold.apart(), self.budget
+            # It takes seconds, and others need not wait for it.
+            return foresee(self.settings, fold, draws, seed, budget)
 
     def look(self) -> "Look":
         """The evidence as it is now, which later results do not change.
@@ -836,11 +839,16 @@ class Study:
             self._refresh()
             return self._ledger.counting(first).columns, outcome_of(self._ledger)
 
-    def history(self) -> list[Measurement]:
-        """All results in the order told."""
+    def history(self, first: int = 0, most: int | None = None) -> list[Measurement]:
+        """Results in the order told.
+
+        Args:
+            first: How many of them to leave out.
+            most: How many at most; by default all the others.
+        """
         with self._working():
             self._refresh()
-            return self._ledger.history()
+            return self._ledger.history(first, most)
 
     def pending(self) -> list[Pending]:
         """Trials that are still waited for, in the order asked."""

@@ -170,6 +170,8 @@ function lastGlance(place) {
   if (known && !place.innerHTML.trim()) place.innerHTML = known.html;
 }
 document.addEventListener("htmx:beforeRequest", (event) => {
+  // What takes longest comes after the evidence.
+  if (event.detail.elt.matches("[data-late]") && !evidence.whole) event.preventDefault();
   const place = event.detail.elt;
   if (place.dataset.keep && glances.get(place.dataset.keep)?.at === place.dataset.at) event.preventDefault();
 });
@@ -268,7 +270,7 @@ const brief = (value) =>
   (Math.abs(value) >= 1000 ? whole(value) : String(Number(value.toPrecision(4)))).replace("-", "−");
 
 const evidence = {
-  place: $("#evidence"), chart: null, found: null, future: null, busy: false, again: false,
+  place: $("#evidence"), chart: null, found: null, future: null, busy: false, again: false, whole: false,
 
   async load() {
     if (this.busy) { this.again = true; return; }
@@ -281,7 +283,10 @@ const evidence = {
         this.found = await response.json();
         this.future = this.found.crossing || this.future;
         this.show();
+        if (!this.found.complete) await new Promise((resolve) => setTimeout(resolve, 200));
       } while (this.again || !this.found.complete);
+      this.whole = true;
+      htmx.trigger(document.body, "replayed");
     } catch { // the server does not answer: the next news will ask it again
     } finally { this.busy = false; }
   },
@@ -418,11 +423,18 @@ const evidence = {
 };
 
 if (evidence.place) {
-  document.body.addEventListener("fresh", () => evidence.load());
+  document.body.addEventListener("fresh", () => evidence.begun && evidence.load());
+  // The rest of the page first: to replay a long log keeps the server from all else.
+  const begin = () => {
+    if (evidence.begun || $(".piece[aria-busy]")) return;
+    evidence.begun = true;
+    evidence.load();
+  };
+  document.addEventListener("htmx:afterSettle", begin);
+  addEventListener("load", () => setTimeout(begin, 0));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     if (evidence.chart) { evidence.chart.destroy(); evidence.chart = null; evidence.show(); }
   });
-  evidence.load();
 }
 
 pause = Number($("#live")?.dataset.pause || 0);
