@@ -177,5 +177,5 @@ RULE = Rule(
     choose=choose,
     source="Jourdan & Degenne (2022), algorithm 1 (LεBAI)",
     optimality="asymptotically optimal with the exact furthest answer as Z-oracle and the theory's "
-    "slack (theorem 1); the default is the authors' heuristic",
+    "slack (theorem 4.1); the default is the authors' heuristic",
 )

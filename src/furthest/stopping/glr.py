@@ -19,7 +19,7 @@ from furthest.stopping.within import of_question
 from furthest.task import Task
 
 WHAT = "the candidate's evidence exceeds the threshold"
-SOURCE = f"{PAPER}, equation 2"
+SOURCE = f"{PAPER}, equation 5"
 MEANING = "GLR statistic; below 0 a rival is ahead by more than ε"
 
 

@@ -124,7 +124,7 @@ THRESHOLDS = {
         theory,
         About(
             "GLR > 2β, β(t,δ) = 2K ln(4 + ln(t/K)) + K·C_G(ln(1/δ)/K)",
-            f"{PAPER}, lemma 4.1, from Kaufmann & Koolen (2021)",
+            f"{PAPER}, lemma 3.1, from Kaufmann & Koolen (2021)",
             Guarantee(
                 proven=True,
                 noise="Gaussian",
