@@ -35,7 +35,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from furthest.kernels.linalg import Vector
+import numpy as np
+from numpy.typing import NDArray
 
 # Whether a confidence set misses a half-space {λ : ⟨λ, y⟩ + e ≥ 0} that the estimate is outside of,
 # by n², ‖y‖²_{V⁻¹} and ‖V⁻¹y‖² with n = ⟨m, y⟩ + e < 0. The sooner the larger n² and the smaller
@@ -138,7 +139,7 @@ class StoppingTest:
     score: Callable[..., Score] | None = None
     excludes: Callable[..., bool] | None = None
     region: Callable[..., Misses] | None = None
-    extent: Callable[..., tuple[Vector, Vector]] | None = None
+    extent: Callable[..., tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
     within: Callable[..., float] | None = None
     width: Callable[..., float] | None = None
     guarantee: Guarantee = OWN
