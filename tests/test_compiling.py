@@ -377,7 +377,9 @@ def test_everything_leaves_nothing_out():
     plain.append(ft.hard().problem)
     bounded = ft.Problem.spectral([(0, 1), (1, 2), (2, 3)], 0.5, notion="multiplicative", eps=0.1)
     yes_no = ft.Problem.options(["A", "B"], noise="bernoulli")
-    seen = set()
+    features = ft.Problem([[1, 0], [0, 1], [0.5, 0.5]], noise="bernoulli")
+    default = ft.Strategy()
+    seen = {(state_types(default, each), default.stopping) for each in (yes_no, features)}
     for rule in sampling.MODULES:
         for test in stopping.MODULES:
             for threshold, version in stopping.versions(test).items():
