@@ -41,6 +41,8 @@ LANGUAGES = {"python", "sh", "text"}  # text is shown, not run
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$|^<!-- test: (.*?) -->$", re.MULTILINE | re.DOTALL)
 
+PICTURE = re.compile(r"!\[[^]]*\]\(([^)]*)\)")
+
 NEEDS = re.compile(r"\A<!-- needs: (.*?) -->$", re.MULTILINE)
 
 PROBLEM = """
@@ -124,6 +126,18 @@ def port():
         return str(found.getsockname()[1])
 
 
+def pictures(page: str) -> list[Path]:
+    """What a page shows, where it should be."""
+    found = PICTURE.findall((ROOT / page).read_text(encoding="utf-8"))
+    return [(ROOT / page).parent / name for name in found]
+
+
+@pytest.mark.parametrize("page", NAMES)
+def test_pictures_are_there_and_small(page):
+    for picture in pictures(page):
+        assert picture.stat().st_size < 200_000, picture
+
+
 def missing(page: str) -> list[str]:
     """Packages that a page needs and that are not installed; found without importing them."""
     named = NEEDS.match((ROOT / page).read_text(encoding="utf-8"))
@@ -144,6 +158,10 @@ def test_python(page, tmp_path, monkeypatch, port):
             # Errors show the line of the page.
             lines = "\n" * (block.line - (block.language == "test"))
             exec(compile(lines + block.text.replace(PORT, port), page, "exec"), names)
+    if page.startswith("docs/examples/"):
+        assert {path.name for path in pictures(page)} == {
+            path.name for path in tmp_path.glob("*.png")
+        }
 
 
 @pytest.fixture
