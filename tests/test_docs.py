@@ -2,8 +2,11 @@
 
 Python blocks of a page run in order in one namespace; so do the shell blocks, in a real shell. What
 a reader has to bring along is in a comment of the page, `<!-- test: … -->`, or in the folder below.
+A page that needs packages of its own names them at its top, `<!-- needs: … -->`, and is skipped
+where they are not installed.
 """
 
+import importlib.util
 import os
 import re
 import socket
@@ -37,6 +40,10 @@ PORT = "8000"
 LANGUAGES = {"python", "sh", "text"}  # text is shown, not run
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$|^<!-- test: (.*?) -->$", re.MULTILINE | re.DOTALL)
+
+PICTURE = re.compile(r"!\[[^]]*\]\(([^)]*)\)")
+
+NEEDS = re.compile(r"\A<!-- needs: (.*?) -->$", re.MULTILINE)
 
 PROBLEM = """
 eps = 0.2
@@ -119,8 +126,29 @@ def port():
         return str(found.getsockname()[1])
 
 
+def pictures(page: str) -> list[Path]:
+    """What a page shows, where it should be."""
+    found = PICTURE.findall((ROOT / page).read_text(encoding="utf-8"))
+    return [(ROOT / page).parent / name for name in found]
+
+
+@pytest.mark.parametrize("page", NAMES)
+def test_pictures_are_there_and_small(page):
+    for picture in pictures(page):
+        assert picture.stat().st_size < 200_000, picture
+
+
+def missing(page: str) -> list[str]:
+    """Packages that a page needs and that are not installed; found without importing them."""
+    named = NEEDS.match((ROOT / page).read_text(encoding="utf-8"))
+    needed = named[1].split(", ") if named else []
+    return [package for package in needed if importlib.util.find_spec(package) is None]
+
+
 @pytest.mark.parametrize("page", pages_with("python"))
 def test_python(page, tmp_path, monkeypatch, port):
+    if lacking := missing(page):
+        pytest.skip(f"not installed: {', '.join(lacking)} (pip install --group examples)")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FURTHEST_STORAGE", raising=False)
     # Classes and functions of the page belong to a module that nobody can import, as in a script.
@@ -130,6 +158,10 @@ def test_python(page, tmp_path, monkeypatch, port):
             # Errors show the line of the page.
             lines = "\n" * (block.line - (block.language == "test"))
             exec(compile(lines + block.text.replace(PORT, port), page, "exec"), names)
+    if page.startswith("docs/examples/"):
+        assert {path.name for path in pictures(page)} == {
+            path.name for path in tmp_path.glob("*.png")
+        }
 
 
 @pytest.fixture
