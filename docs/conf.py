@@ -7,8 +7,19 @@ author = "The furthest developers"
 release = version = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
-myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
-exclude_patterns = ["build"]
+# Nothing is loaded from elsewhere.
 html_theme = "furo"
 html_title = "furthest"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_theme_options = {"footer_icons": []}
+html_copy_source = False
+html_show_sphinx = False
+
+# Docstrings are read in a terminal first: `code` there is code here, and types are not repeated.
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_use_ivar = True
