@@ -23,6 +23,8 @@ NAMES = [str(path.relative_to(ROOT)) for path in PAGES]
 NOT_RUN = {
     ("README.md", "make demo"): "sets up an environment; its parts are run by other tests",
 }
+# Run by tests/adapters/test_page.py, where the packages are that it needs.
+ELSEWHERE = {"docs/adapters.md"}
 # What stands on the page takes long; the same with small numbers does not.
 QUICKER = {
     "--runs 5000": "--runs 20",
@@ -119,10 +121,15 @@ def port():
         return str(found.getsockname()[1])
 
 
-@pytest.mark.parametrize("page", pages_with("python"))
+@pytest.mark.parametrize("page", [page for page in pages_with("python") if page not in ELSEWHERE])
 def test_python(page, tmp_path, monkeypatch, port):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FURTHEST_STORAGE", raising=False)
+    run_python(page, port)
+
+
+def run_python(page, port):
+    """What a page has in Python, in one namespace."""
     # Classes and functions of the page belong to a module that nobody can import, as in a script.
     names = {"__name__": "page"}
     for block in blocks(page):
