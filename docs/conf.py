@@ -16,6 +16,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_theme_options = {"footer_icons": []}
 html_copy_source = False
+html_show_copyright = False
 html_show_sphinx = False
 
 # Docstrings are read in a terminal first: `code` there is code here, and types are not repeated.
