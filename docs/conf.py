@@ -1,5 +1,7 @@
 """The documentation site: `make docs`."""
 
+from typing import Any
+
 from furthest import __version__
 
 project = "furthest"
@@ -24,3 +26,19 @@ default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_use_ivar = True
+
+
+def setup(app: Any) -> None:
+    """What Sphinx calls."""
+    app.connect("autodoc-process-docstring", _whole_sentence, priority=600)  # after Napoleon
+
+
+def _whole_sentence(_app: Any, kind: str, *rest: Any) -> None:
+    """What stands before a colon in the first sentence of a property is no type."""
+    lines: list[str] = rest[-1]
+    if kind in ("attribute", "property"):
+        for i, line in enumerate(lines):
+            if line.startswith(":type: "):
+                lines[0] = f"{line.removeprefix(':type: ')}: {lines[0]}"
+                del lines[i]
+                return

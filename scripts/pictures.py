@@ -13,8 +13,8 @@ from furthest import plots
 
 # Two things can be measured, each of which is one feature; the answers are mixtures of the two.
 PROBLEM = ft.Problem(
-    [[1, 0], [0, 1]],
-    [[1, 0], [0.99, 0.32], [0.76, 0.93]],
+    np.eye(2),
+    [[1.0, 0.0], [0.99, 0.32], [0.76, 0.93]],
     eps=0.2,
     arm_names=["x", "y"],
     answer_names=["A", "B", "C"],
@@ -42,7 +42,9 @@ def rows(price: ft.Complexity, runs: int) -> list[str]:
     found = [_row("limit T_ε ln(1/δ)", limits)]
     for name, strategy in STRATEGIES.items():
         results = ft.simulate(PROBLEM, MU, strategy, delta=DELTAS, runs=runs, quiet=True)
-        found.append(_row(name, [f"{each.mean:.0f} ± {each.sem:.1f}" for each in results.summary()]))
+        found.append(
+            _row(name, [f"{each.mean:.0f} ± {each.sem:.1f}" for each in results.summary()])
+        )
     return found
 
 

@@ -1,7 +1,7 @@
 """The pictures of docs/idea.md and its table are what scripts/pictures.py makes."""
 
 import re
-import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,11 +16,10 @@ PAGE = ROOT / "docs/idea.md"
 
 @pytest.fixture(scope="module")
 def pictures():
-    sys.path.insert(0, str(ROOT / "scripts"))
-    import pictures
-
-    sys.path.remove(str(ROOT / "scripts"))
-    return pictures
+    spec = spec_from_file_location("pictures", ROOT / "scripts/pictures.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_they_can_be_drawn_and_are_the_same_again(pictures, tmp_path):

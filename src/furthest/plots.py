@@ -188,7 +188,9 @@ def _panels(
     plane = _plane(furthest.confusing, greedy.confusing)
     reach = 1.5 * max(np.abs(case.ellipse(plane)).max() for case in (furthest, greedy))
     unit = " in cost" if price.in_cost else ""
-    panels = {"answers": partial(_draw_answers, problem=problem, mu=mu, price=price)}
+    panels: dict[str, Callable[[Any], None]] = {
+        "answers": partial(_draw_answers, problem=problem, mu=mu, price=price)
+    }
     for label, case, time, colour in (
         ("furthest", furthest, price.T, COLOURS[0]),
         ("greedy", greedy, price.T_greedy, COLOURS[1]),

@@ -4,6 +4,7 @@ import gc
 from pathlib import Path
 
 import pytest
+
 from test_docs import ELSEWHERE, run_python
 
 for package in ("optuna", "sklearn", "inspect_ai"):
