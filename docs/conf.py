@@ -31,6 +31,7 @@ napoleon_use_ivar = True
 def setup(app: Any) -> None:
     """What Sphinx calls."""
     app.connect("autodoc-process-docstring", _whole_sentence, priority=600)  # after Napoleon
+    app.connect("autodoc-skip-member", _is_explained_above)
 
 
 def _whole_sentence(_app: Any, kind: str, *rest: Any) -> None:
@@ -42,3 +43,8 @@ def _whole_sentence(_app: Any, kind: str, *rest: Any) -> None:
                 lines[0] = f"{line.removeprefix(':type: ')}: {lines[0]}"
                 del lines[i]
                 return
+
+
+def _is_explained_above(_app: Any, _kind: str, _name: str, thing: Any, *_rest: Any) -> bool | None:
+    """The fields of a named tuple are in its docstring; None leaves the decision to others."""
+    return str(getattr(thing, "__doc__", "")).startswith("Alias for field number") or None
