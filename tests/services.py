@@ -117,15 +117,17 @@ class Process(NamedTuple):
 
 
 @contextmanager
-def served(*arguments: str, cwd: Any = None, **environment: str) -> Iterator[Process]:
-    """`furthest serve` as a user starts it."""
+def served(
+    *arguments: str, cwd: Any = None, errors_to: Any = None, **environment: str
+) -> Iterator[Process]:
+    """`furthest serve` as a user starts it; its log goes to a file, or with ours."""
     command = [sys.executable, "-m", "furthest", "serve", "--port", "0", *arguments]
     with subprocess.Popen(
         command,
         cwd=cwd,
         env=os.environ | environment,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE if "FURTHEST_LOGS" in environment else None,
+        stderr=subprocess.PIPE if "FURTHEST_LOGS" in environment else errors_to,
         text=True,
     ) as process:
         try:

@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 from furthest import engine, files
 from furthest.kernels.evidence import Clock, no_evidence
+from furthest.kernels.jit import IS_COMPILED
 from furthest.preparation import prepare
 from furthest.simulation import simulate
 from furthest.stopping.nomination import Progress
@@ -228,3 +231,30 @@ def test_no_evidence_is_fresh_every_time():
     task = files.find_instance("hard").problem.task
     one, other = no_evidence(task), no_evidence(task)
     assert not any(np.shares_memory(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.skipif(not IS_COMPILED, reason="nothing is compiled")
+def test_other_threads_go_on_while_a_loop_runs():
+    """Else nobody would ever see it half done."""
+    found = files.find_instance("hard")
+    task, strategy = replace(found.problem, eps=1e-9).task, Strategy("uniform")
+    ready = prepare(strategy, task, [0.01])
+    run, rounds = ready.start(), 3_000_000
+    source, rng = (
+        engine.simulated(task.arms @ found.problem.whiten(np.zeros(task.arms.shape[1]))),
+        streams(),
+    )
+    arguments = (task, run, source, *rng, rounds, True)
+    ready.advance(*arguments[:5], 10, True)  # loaded or compiled
+    thread = threading.Thread(target=ready.advance, args=arguments)
+    thread.start()
+    seen = False
+    while thread.is_alive() and not seen:
+        seen = 10 < run.evidence.clock[Clock.ROUNDS] < rounds
+    thread.join()
+    assert seen
+    assert run.evidence.clock[Clock.ROUNDS] == rounds
+
+
+def streams():
+    return np.random.default_rng(0), np.random.default_rng(1)

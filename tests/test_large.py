@@ -10,19 +10,25 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import furthest as ft
 from furthest import coordinates, sampling
+from furthest.engine import simulated
 from furthest.kernels import oracle as oracles
 from furthest.kernels import slots
 from furthest.kernels.answers import instantaneous_furthest
+from furthest.kernels.contrasts import Roll
 from furthest.kernels.evidence import REFRESH
 from furthest.kernels.slots import claim
 from furthest.preparation import prepare
-from furthest.problem import Problem
+from furthest.problem import Problem, spanning_arms
+from furthest.stopping.nomination import Nominee, Progress
+from furthest.stopping.ranked import TESTS
 from furthest.strategy import Strategy
 from furthest.study.chain import link
-from furthest.study.events import MOST_NUMBERS, Event, Settings, problem_data
+from furthest.study.events import MOST_NUMBERS, Due, Event, Settings, problem_data, single
+from furthest.study.fold import Fold
 from furthest.task import Smoothness
 from oracles.loop import Loop
 
@@ -244,6 +250,28 @@ def test_many_numbers_are_kept_as_bytes(problem: Problem) -> None:
     np.testing.assert_array_equal(Settings.decode(older).problem.arms, wide.arms)
 
 
+@pytest.mark.parametrize("d", [12, 127, 129])
+def test_the_arms_to_begin_with_are_the_pivots(d: int) -> None:
+    """Of SciPy, which has room for LAPACK to take many columns at once."""
+    rows = question(700, 700, d).arms
+    pivots = scipy.linalg.qr(rows.T, mode="r", pivoting=True)[1][:d]
+    np.testing.assert_array_equal(spanning_arms(rows), pivots)
+
+
+@pytest.mark.parametrize("rounds", [1, 10])
+def test_a_score_is_found_beside_few_answers(rounds: int) -> None:
+    """What is far above the level of a young study would have to be looked at beside nearly all."""
+    large = question(K, K)
+    prepared, rng = prepare(Strategy(), large.task, [0.01]), np.random.default_rng(0)
+    run, source = prepared.start(), simulated(large.task.arms @ large.whiten(large.arms[0]))
+    prepared.advance(large.task, run, source, rng, rng, len(large.initial) + rounds, True)
+    z = int(run.stopping.progress[Progress.ANSWER])
+    question_of_z = (run.stopping.test, large.task, run.evidence, Nominee(z, 0.0, 0), run.rule)
+    found = TESTS[None].score(*question_of_z)
+    assert -math.inf < found.statistic < found.threshold
+    assert run.stopping.test.rolls[Roll.KNOWN].sum() < K / 10
+
+
 @pytest.mark.parametrize("length", [2**20, 2**20 + 1, 3 * 2**20 + 5])
 def test_long_events_are_chained_as_short_ones(length: int) -> None:
     data = ('é"\\😀\n' * (length // 5 + 1))[:length]
@@ -256,6 +284,7 @@ def test_long_events_are_chained_as_short_ones(length: int) -> None:
 def test_a_large_study_is_opened_where_it_was_left(tmp_path: Any) -> None:
     large, url = question(3000, 3000, 24), f"sqlite:///{tmp_path}/large.db"
     study = ft.Study.create("large", large, storage=url)
+    assert "task" not in vars(large)  # it would be beside the question as text
     for _ in range(30):
         trial = study.ask()
         study.tell(trial, float(large.arms[trial.arm, 0]))
@@ -275,3 +304,22 @@ def test_bytes_stand_where_they_belong() -> None:
     np.testing.assert_array_equal(again.arms, named.arms)
     np.testing.assert_array_equal(again.answers, named.answers)
     assert again.arm_names == named.arm_names
+
+
+@pytest.mark.parametrize("sigma", [1.0, None])
+@pytest.mark.parametrize("stopping", ["ranked", "top-wrong"])
+def test_what_only_the_test_looks_at_plays_no_part_in_what_is_imagined(
+    stopping: str, sigma: float | None
+) -> None:
+    """With what makes no sense in its place: it is neither read nor changed."""
+    small, rng = question(60, 50, 5, sigma=sigma), np.random.default_rng(0)
+    fold = Fold(Settings(small, Strategy(stopping=stopping), 0.01, 0, 60.0, "tag"))
+    arms = np.concatenate([small.initial, rng.integers(60, size=40)])
+    fold.take(single(arms, rng.standard_normal(len(arms))))
+    expected = fold.suggest([Due(3), Due(4, 7)], 5)
+    kept = [getattr(fold.state.stopping.test, name) for name in fold.test.judged]
+    assert sum(array.size for array in kept) > 20 * 50
+    for array in kept:
+        array[:] = -9 if array.dtype.kind == "i" else math.nan
+    assert fold.suggest([Due(3), Due(4, 7)], 5) == expected
+    assert all((array == -9).all() or np.isnan(array).all() for array in kept)

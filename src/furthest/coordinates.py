@@ -201,7 +201,8 @@ def constant_direction(
     AᵀA = K·I there, so that least squares is an average. Where all arms have the noise of one unit,
     every target is 1.
     """
-    direction: NDArray[np.float64] = (arms * target[:, None]).mean(axis=0)
+    scaled = arms if (target == 1.0).all() else arms * target[:, None]
+    direction: NDArray[np.float64] = scaled.mean(axis=0)
     apart = np.abs(arms @ direction / target - 1).max()
     return direction if apart <= SAME_VALUE else None
 

@@ -60,6 +60,9 @@ MOST_OPTIONS = 10_000
 # instead of once to every arm.
 MANY_ARMS = 4
 
+# LAPACK's crossover point: from there on it reflects several columns at once.
+PIVOTS_ONE_BY_ONE = 128
+
 # What every arm may have of its own.
 PER_ARM = ("sigma", "costs")
 
@@ -532,6 +535,10 @@ class Problem:
             costs=np.array(self.costs or (), float),
         )
 
+    def forget_task(self) -> None:
+        """Let go of `task`: whoever asks for it next makes it again, the same to the last bit."""
+        self.__dict__.pop("task", None)
+
     def task_with(self, ridge: float) -> Task:
         """The same with V = ridge·I + Σ N_a a aᵀ in the user's coordinates, rewards in units of σ.
 
@@ -606,6 +613,15 @@ class Problem:
         Of all parameters with these values the one of least norm where columns have one scale.
         """
         return np.asarray(self._basis @ estimate * self.unit)
+
+    def turned(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Answers, or other rows of features, in the coordinates of `task`."""
+        return np.ascontiguousarray(rows @ self._basis)
+
+    def tells(self, rows: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Of which rows of features the arms tell the value itself, and not only differences."""
+        _, unseen = coordinates.outside(rows, self._span, shared=False)
+        return ~unseen
 
     @cached_property
     def common_direction(self) -> NDArray[np.float64] | None:
@@ -831,10 +847,12 @@ def spanning_arms(arms: NDArray[np.float64]) -> NDArray[np.int64]:
     """d arms that span: the pivots of a QR decomposition, each the furthest from those before."""
     from scipy.linalg.lapack import dgeqp3
 
-    # As `scipy.linalg.qr` does, but with one copy of the arms instead of three.
+    # As `scipy.linalg.qr` does, but with one copy of the arms instead of three. With few columns
+    # LAPACK takes one at a time, and the room for several, as large as the arms, is not needed.
     columns = np.array(arms.T, order="F")
-    room = int(dgeqp3(columns, lwork=-1)[3][0])
-    _, pivots, *_ = dgeqp3(columns, lwork=room, overwrite_a=True)
+    many = len(columns) > PIVOTS_ONE_BY_ONE
+    room = {"lwork": int(dgeqp3(columns[:1], lwork=-1)[3][0])} if many else {}
+    _, pivots, *_ = dgeqp3(columns, overwrite_a=True, **room)
     return np.asarray(pivots[: arms.shape[1]] - 1, np.int64)
 
 

@@ -147,6 +147,10 @@ def test_every_answer_tells_the_browser_what_not_to_do(service):
     for path in ("/healthz", "/api/v1/studies", "/api/v1/studies/none", "/login"):
         headers = service.get(path).headers
         assert {name: headers[name] for name in HEADERS} == HEADERS
+        assert headers["cache-control"] == "no-store"
+    assert service.get("/static/furthest.css").headers["cache-control"] == "no-cache"
+    scripts = service.get("/static/vendor/htmx-2.0.11/htmx.min.js")
+    assert "immutable" in scripts.headers["cache-control"]
     refused = service.get("/api/v1/studies", host="evil.example").headers
     assert refused["content-security-policy"] == HEADERS["content-security-policy"]
     assert "unsafe" not in HEADERS["content-security-policy"]

@@ -1,9 +1,11 @@
 """Events as they happen, over real connections."""
 
 import json
+import socket
 import threading
 import urllib.request
 from queue import Queue
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -102,3 +104,18 @@ def test_streams_end_with_the_service(tmp_path):
         listener = Listener(service, f"{create(service, 'a')}/events")
         listener.next()
     assert listener.ended.wait(600)
+
+
+def test_a_listener_that_goes_away_is_no_error(tmp_path, caplog):
+    caplog.set_level("INFO")
+    with serving(f"sqlite:///{tmp_path}/a.db") as service:
+        ways = [f"{create(service, 'left')}/events", "/api/v1/events"]
+        place = urlsplit(service.url)
+        for way in ways:
+            with socket.create_connection((place.hostname, place.port)) as stream:
+                stream.sendall(f"GET {way} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+                while b"event: change" not in stream.recv(65_536):
+                    pass
+        while not all(f'"{way}"' in caplog.text for way in ways):  # each has come to its end
+            threading.Event().wait(0.01)
+    assert [each.message for each in caplog.records if each.levelname == "ERROR"] == []

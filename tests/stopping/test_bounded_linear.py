@@ -465,6 +465,7 @@ def test_a_study_of_counts(tmp_path: Any) -> None:
         study.tell(trial, successes=int(rng.binomial(100, means[trial.arm])), n=100)
     certificate = study.certificate()
     assert certificate.answer == 3
+    assert certificate.answer in certificate.contenders
     assert certificate.proven
     assert "is linear in the features" in certificate.guarantee
     needs = {each.name: each.needs for each in certificate.conditions}

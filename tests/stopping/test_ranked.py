@@ -274,12 +274,9 @@ def test_a_weak_set_among_many_is_found() -> None:
             own, following = float(np.exp(rng.uniform(0, 5))), np.zeros(count, np.int64)
             link(alone, following, count)
             size, top = weak_set(ranks, own, alone, beside, following, count)
-            sums = np.array(
-                [
-                    [beside[t] + np.delete(beside, t)[: k - 1].sum() for t in range(count)]
-                    for k in range(1, count + 1)
-                ]
-            )
+            others = np.array([np.delete(beside, t) for t in range(count)])  # ascending in each row
+            weakest = np.pad(others.cumsum(axis=1), ((0, 0), (1, 0)))  # sums of the first k - 1
+            sums = (beside[:, None] + weakest).T
             totals = alone + ranks[Rank.FALLBACK][:, None] * own
             totals = totals + ranks[Rank.SUMMED][:, None] * sums
             assert (size > 0) == (totals.min() < 1)

@@ -1,5 +1,7 @@
 """Foresight: what the futures of a study need."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -208,3 +210,32 @@ def test_unknown_sigma_has_no_unit(tmp_path):
         found.append(study.foresight(draws=30))
     assert found[0].median == found[1].median > 0
     assert found[0].limit == pytest.approx(found[1].limit)
+
+
+def test_a_large_question_is_followed_less_far(sqlite_url, monkeypatch):
+    study = begun(sqlite_url, HARD.problem, HARD.truth, 30)
+    far = study.foresight(20)
+    numbers = study.problem.task.arms.size + study.problem.task.answers.size
+    monkeypatch.setattr(foresight, "WORK", 20 * 7 * numbers)
+    near = study.foresight(20)
+    assert near.horizon == 7
+    assert near.median == min(far.median, 7)
+    assert near.unfinished > 0
+
+
+def test_others_measure_while_the_future_is_simulated(sqlite_url, monkeypatch):
+    """What they tell does not change what is foreseen."""
+    study = begun(sqlite_url, HARD.problem, HARD.truth, 30)
+    expected = study.foresight(20)
+    futures = foresight._futures
+
+    def interrupted(*arguments):
+        worker = threading.Thread(target=lambda: [study.add(0, 0.5) for _ in range(5)])
+        worker.start()
+        worker.join()
+        return futures(*arguments)
+
+    monkeypatch.setattr(foresight, "_futures", interrupted)
+    assert study.foresight(20) == expected
+    monkeypatch.undo()
+    assert study.foresight(20).measurements == expected.measurements + 5

@@ -704,7 +704,29 @@ def test_who_does_not_wait_for_answers_is_cut_off(http_url, storage):
     assert storage.read(key) == [CREATED]
 
 
-# Many studies at once
+# What follows the rules of a log, and is not so
+
+
+def test_an_end_that_somebody_made_up_gives_no_certificate(place):
+    """Anybody who may write can say that the study has stopped."""
+    url, database = place
+    study = ft.Study.create("a", TWO, 0.1, storage=url)
+    for value in (0.0, 0.01, 0.02, 0.03):
+        study.tell(study.ask(), value)
+    with study._writing() as new:
+        new.append(study._event("stopped", "", 1, data="4", worker="me"))
+    for looked in (study, ft.Study.load("a", url), ft.Study.load("a", database)):
+        for _ in range(2):
+            with pytest.raises(VerificationError, match="results do not lead to that"):
+                looked.status()
+            with pytest.raises(VerificationError, match="results do not lead to that"):
+                looked.certificate()
+            with pytest.raises(VerificationError, match="results do not lead to that"):
+                looked.ask()
+        looked.close()
+
+
+# Numbers
 
 
 def test_numbers_travel_exactly(http_url):

@@ -53,7 +53,8 @@ class Register(IntEnum):
 
     STARTED = 0  # 1 once the initial design is folded in
     DUE = 1  # when guard and predictions are renewed
-    RENEWED = 2  # 1 from then until the test is made
+    RENEWED = 2  # 1 from then until the test is made …
+    MADE = 3  # … with so many results: then it may be asked of every answer
 
 
 class Number(IntEnum):
@@ -121,7 +122,7 @@ class Along(IntEnum):
 class BoundedLinear(NamedTuple):
     """Sums of the weighted results, predictions, the guard of each level, and what failed last."""
 
-    registers: Counts  # (3,) see Register
+    registers: Counts  # (4,) see Register
     numbers: Vector  # (5,) see Number
     drift: Matrix  # (d, d) D = B − b·I
     spread: Matrix  # (K·d, d) Σ g gᵀ over the results of each arm

@@ -67,12 +67,13 @@ def compiled_twin(function: Callable[P, R], *parts: Callable[..., Any]) -> Calla
     """A kernel made of plain Python functions, which stay plain where Python calls them.
 
     The `parts`, functions that it calls by their names, are merged into it, and those of them that
-    come first into the others.
+    come first into the others. While it runs other threads of Python go on, so nobody else may use
+    what it writes to.
     """
     made: dict[str, Any] = {}
     for part in parts:
         made[part.__name__] = inlined(_twin(part, made))
-    return kernel(_twin(function, made))
+    return _compiled(_twin(function, made), forceinline=False, nogil=True)
 
 
 def _twin(function: Callable[P, R], others: dict[str, Any]) -> Callable[P, R]:
@@ -83,7 +84,9 @@ def _twin(function: Callable[P, R], others: dict[str, Any]) -> Callable[P, R]:
     return cast("Callable[P, R]", twin)
 
 
-def _compiled(function: Callable[P, R], *, forceinline: bool) -> Callable[P, R]:
+def _compiled(
+    function: Callable[P, R], *, forceinline: bool, nogil: bool = False
+) -> Callable[P, R]:
     """Two dispatchers: one for Python, with machine code, and one for other kernels to merge."""
     if _config.DISABLE_JIT:
         return function
@@ -92,7 +95,8 @@ def _compiled(function: Callable[P, R], *, forceinline: bool) -> Callable[P, R]:
     def part() -> Any:
         return _njit(**PART | {"forceinline": forceinline})(function)
 
-    whole = _njit(**OPTIONS, forceinline=False, pipeline_class=KeepingWholeCompiler)(function)
+    options = OPTIONS | {"nogil": nogil, "pipeline_class": KeepingWholeCompiler}
+    whole = _njit(**options, forceinline=False)(function)
     # This is how the compiler comes to a function that is called.
     whole.get_call_template = lambda *arguments: part().get_call_template(*arguments)
     whole.get_overload = lambda signature: part().get_overload(signature)

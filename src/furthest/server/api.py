@@ -1,6 +1,7 @@
 """The API of studies, below /api/v1: what `Study` does, for workers in any language.
 
-Handlers are plain functions, which the server runs in threads: a study locks itself. Errors become
+Handlers are plain functions, which the server runs in threads: a study locks itself. What they
+depend on is found by coroutines, as nothing is worth a thread of its own there. Errors become
 responses in one place, `problems`.
 """
 
@@ -49,7 +50,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 router = APIRouter(prefix="/api/v1", responses=ERRORS)
 
 
-def hosting(request: Request) -> Hosting:
+async def hosting(request: Request) -> Hosting:
     """The studies."""
     found: Hosting = request.app.state.hosting
     return found
@@ -67,7 +68,7 @@ class Named:
         return self._hosting.on(self._name, work)
 
 
-def named(name: str, studies: Annotated[Hosting, Depends(hosting)]) -> Named:
+async def named(name: str, studies: Annotated[Hosting, Depends(hosting)]) -> Named:
     """Names come as they stand in the path, where a / is %2F."""
     return Named(studies, unquote(name))
 
@@ -169,10 +170,9 @@ def history(
     most: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
 ) -> Response:
     """Results in the order told."""
-    results = study.do(Study.history)
-    part = [each._asdict() for each in results[after : after + most]]
-    following = after + most if after + most < len(results) else None
-    return JSONResponse({"measurements": part, "next": following})
+    found = study.do(lambda own: own.history(after, most + 1))
+    part = [each._asdict() for each in found[:most]]
+    return JSONResponse({"measurements": part, "next": after + most if found[most:] else None})
 
 
 @router.get(

@@ -10,7 +10,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from furthest import __version__
 from furthest.display import at_least, count, figure
-from furthest.study.records import sentence
 
 MINUTE, DAY = 60, 86_400
 UNITS = ((DAY, "d"), (3600, "h"), (MINUTE, "min"))
@@ -71,14 +70,31 @@ def percent(share: float) -> str:
     return f"{100 * share:.4g} %"
 
 
+def full(words: str) -> str:
+    """A whole sentence of what somebody or something said; ε stays small."""
+    first = words[:1].upper() if words[:1].isascii() else words[:1]
+    return f"{first}{words[1:]}" + ("" if words.endswith((".", "!", "?", "…")) else ".")
+
+
+def shown(value: float | None) -> str:
+    """A number with about four digits, and a minus that is as wide as a digit."""
+    return figure(value).replace("-", "−")
+
+
+def whole(number: float) -> str:
+    """Of what is counted: `1,234`."""
+    return f"{number:,.0f}"
+
+
 TEMPLATES.filters |= {
-    "figure": figure,
+    "whole": whole,
+    "figure": shown,
     "count": count,
     "link": link,
     "moment": moment,
     "machine_moment": machine_moment,
     "percent": percent,
-    "sentence": sentence,
+    "full": full,
     "at_least": at_least,
 }
 TEMPLATES.globals["ago"] = ago

@@ -52,8 +52,12 @@ HEADERS = {
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
 }
+
+# What a browser may keep: nothing of a study; how pages look, if it asks whether that is still so;
+# and what has its version in its path.
+NEVER, ASKING, ALWAYS = "no-store", "no-cache", "max-age=31536000, immutable"
+VERSIONED = "/static/vendor/"
 
 
 class Guard:
@@ -75,11 +79,11 @@ class Guard:
         refused = self._refused(scope, headers)
         if refused is None:
             limited = Limited(receive, self._options.most_bytes)
-            await self._app(scope, limited, _adding(send))
+            await self._app(scope, limited, _adding(send, _kept(_path(scope))))
         elif scope["type"] == "websocket":
             await _refuse_socket(refused, scope, receive, send)
         else:
-            await refused(scope, receive, _adding(send))
+            await refused(scope, receive, _adding(send, NEVER))
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         """Why not, if so; else what the request may do is in its state."""
@@ -216,13 +220,20 @@ def _unknown(scope: Scope, path: str) -> Response:
     return response
 
 
-def _adding(send: Send) -> Send:
+def _kept(path: str) -> str:
+    """For how long."""
+    if path.startswith(VERSIONED):
+        return ALWAYS
+    return ASKING if path.startswith(OPEN_BELOW) else NEVER
+
+
+def _adding(send: Send, kept: str) -> Send:
     """The headers, unless the response has its own."""
 
     async def adding(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
+            for name, value in (HEADERS | {"cache-control": kept}).items():
                 headers.setdefault(name, value)
         await send(message)
 

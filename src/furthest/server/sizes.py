@@ -12,7 +12,13 @@ MOST = 10**7
 
 def check_size(data: Mapping[str, Any]) -> None:
     """Refuse what one request could fill the memory of the service with."""
-    size = max(_of_options(data.get("options")), _of_graph(data.get("graph")), _of_factors(data))
+    check_numbers(
+        max(_of_options(data.get("options")), _of_graph(data.get("graph")), _of_factors(data))
+    )
+
+
+def check_numbers(size: int) -> None:
+    """The same of a question of which the size is known."""
     if size > MOST:
         raise InputError(
             f"a question of {size:,} numbers, where a service takes {MOST:,}: create the study in "

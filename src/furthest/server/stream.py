@@ -36,35 +36,51 @@ class Topic:
         self._pause = pause
         self._seen: Seen | None = None
         self._error: FurthestError | None = None
-        self._changed = asyncio.Condition()
+        self._has_ended = False
+        self._news = asyncio.Event()  # another one after each change
         self._task: asyncio.Task[None] | None = None
         self.listeners = 0
 
     async def listen(self, known: Seen | None) -> AsyncGenerator[Seen | None]:
-        """What is new, whenever it is; None after a while of silence."""
+        """What is new, whenever it is, until the end; None after a while of silence."""
         self.listeners += 1
         if self._task is None:
             self._task = asyncio.create_task(self._watch())
         try:
-            while True:
+            while not self._has_ended:
                 try:
                     known = await asyncio.wait_for(self._other_than(known), SILENCE)
                 except TimeoutError:
                     yield None
                 else:
                     yield known
+        except _EndedError:
+            pass
         finally:
             self.listeners -= 1
             if not self.listeners and self._task is not None:
                 self._task.cancel()
                 self._task = self._seen = self._error = None
 
+    def end(self) -> None:
+        """Let all listeners go."""
+        self._has_ended = True
+        self._tell()
+
+    def _tell(self) -> None:
+        """Wake all up who listen."""
+        self._news.set()
+        self._news = asyncio.Event()
+
     async def _other_than(self, known: Seen | None) -> Seen:
-        async with self._changed:
-            await self._changed.wait_for(lambda: self._error or self._seen not in (None, known))
+        while True:
+            if self._has_ended:
+                raise _EndedError
             if self._error:
                 raise self._error
-            return self._seen or {}
+            if self._seen is not None and self._seen != known:
+                return self._seen
+            await self._news.wait()
 
     async def _watch(self) -> None:
         while True:
@@ -73,10 +89,13 @@ class Topic:
             except FurthestError as failure:
                 seen, error = None, failure
             if (seen, error) != (self._seen, self._error):
-                async with self._changed:
-                    self._seen, self._error = seen, error
-                    self._changed.notify_all()
+                self._seen, self._error = seen, error
+                self._tell()
             await asyncio.sleep(self._pause)
+
+
+class _EndedError(Exception):
+    """The service is asked to end."""
 
 
 class Topics:
@@ -85,25 +104,33 @@ class Topics:
     def __init__(self, hosting: Hosting) -> None:
         self._hosting = hosting
         self._topics: dict[str | None, Topic] = {}
-        self.stopping = asyncio.Event()
         self._loop = asyncio.get_running_loop()
+        self._have_ended = False
 
     def stop(self) -> None:
         """End all streams; may be called by whoever handles a signal."""
-        self._loop.call_soon_threadsafe(self.stopping.set)
+        self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        self._have_ended = True
+        for topic in self._topics.values():
+            topic.end()
 
     def of(self, name: str | None) -> Topic:
         """A study's, or that of all studies."""
         for idle in [key for key, topic in self._topics.items() if not topic.listeners]:
             del self._topics[idle]
         if name not in self._topics:
-            hosting = self._hosting
-            self._topics[name] = (
-                Topic(lambda: {row["name"]: row for row in hosting.rows()}, PAUSE_OF_ALL)
-                if name is None
-                else Topic(lambda: hosting.on(name, glance), PAUSE)
-            )
+            self._topics[name] = self._begun(name)
+        if self._have_ended:
+            self._topics[name].end()
         return self._topics[name]
+
+    def _begun(self, name: str | None) -> Topic:
+        hosting = self._hosting
+        if name is None:
+            return Topic(lambda: {row["name"]: row for row in hosting.rows()}, PAUSE_OF_ALL)
+        return Topic(lambda: hosting.on(name, glance), PAUSE)
 
 
 def glance(study: Study) -> Seen:
@@ -113,7 +140,20 @@ def glance(study: Study) -> Seen:
 
 
 EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
+    200: {
+        "content": {
+            "text/event-stream": {
+                "schema": {"type": "string"},
+                "itemSchema": {
+                    "type": "object",
+                    "properties": {
+                        "event": {"enum": ["change", "gone", "trouble"]},
+                        "data": {"type": "string", "contentMediaType": "application/json"},
+                    },
+                },
+            }
+        }
+    }
 }
 
 
@@ -162,17 +202,10 @@ async def _events(
     topics: Topics, name: str | None, known: Seen | None, told: Callable[[Seen, Seen], Seen]
 ) -> AsyncGenerator[str]:
     yield "retry: 2000\n\n"
+    # Nothing may be awaited once the listener is gone: the stream's task is cancelled again then.
     news = topics.of(name).listen(known)
-    ended = asyncio.ensure_future(topics.stopping.wait())
     try:
-        while True:
-            following = asyncio.ensure_future(anext(news))
-            await asyncio.wait((following, ended), return_when=asyncio.FIRST_COMPLETED)
-            if ended.done():
-                following.cancel()
-                await asyncio.wait((following,))
-                return
-            seen = following.result()
+        async for seen in news:
             if seen is None:
                 yield ": \n\n"
             else:
@@ -183,7 +216,6 @@ async def _events(
     except FurthestError as error:
         yield _event("trouble", {"detail": str(error)})
     finally:
-        ended.cancel()
         await news.aclose()
 
 

@@ -9,11 +9,12 @@ the lock for too long.
 
 What a client appends is looked at before it is committed: every field is of its kind and can be
 kept by every database, numbers go on without gaps, and each event is chained to the one before.
-Whether an event *makes sense* after the others is not: that takes all of the log, and needs no
-server. Everybody who reads a log, this server's own pages and certificates included, goes through
-`furthest.study.ledger`, which refuses what does not follow; and whoever wants to be sure that a
-study could stop where its log says so lets `furthest.study.certificate.verify` do it all again.
-The token lets a client do what any user of the database can, and no more.
+Whether an event *makes sense* after the others is not: that takes all of the log, and no server.
+Everybody who reads a log, this server's own pages and certificates included, goes through
+`furthest.study.ledger`, which refuses what does not follow. The one event that follows and may be
+untrue is that the study has stopped: `Study.status` certifies nothing unless the test accepts the
+answer there, and `furthest.study.certificate.verify` does it all again, for whoever wants to be
+sure. The token lets a client do what any user of the database can, and no more.
 """
 
 import asyncio
@@ -73,6 +74,7 @@ WRITES: dict[str, dict[str, type]] = {
     "delete": {"key": int},
 }
 REQUESTS = READS | WRITES
+
 _log = logging.getLogger(__name__)
 
 

@@ -14,8 +14,10 @@ from furthest.coordinates import inner_point
 from furthest.errors import StrategyError
 from furthest.kernels.bounded_linear import (
     LEAST_TILT,
+    SLACK,
     Along,
     BoundedLinear,
+    Box,
     Guard,
     Number,
     Price,
@@ -26,7 +28,7 @@ from furthest.kernels.bounded_linear import (
     strength,
     take_in,
 )
-from furthest.kernels.evidence import Evidence
+from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.jit import kernel
 from furthest.kernels.linalg import Matrix, Vector
 from furthest.stopping.nomination import Nominee
@@ -128,10 +130,12 @@ def judge(
     test: BoundedLinear, task: Task, evidence: Evidence, nominee: Nominee, rule: object
 ) -> tuple[int, int]:
     """Level by level, whenever the guard has been renewed."""
-    reached = nominee.reached
-    if test.registers[Register.RENEWED] == 0:
+    reached, registers = nominee.reached, test.registers
+    if registers[Register.RENEWED] == 1:
+        registers[Register.RENEWED] = 0
+        registers[Register.MADE] = evidence.clock[Clock.ROUNDS]
+    elif registers[Register.MADE] != evidence.clock[Clock.ROUNDS]:
         return nominee.answer, reached
-    test.registers[Register.RENEWED] = 0
     while reached < test.required.shape[1] and accepts(test, task, nominee.answer, reached):
         reached += 1
     return nominee.answer, reached
@@ -159,6 +163,30 @@ def excludes(test: BoundedLinear, task: Task, evidence: Evidence, z: int) -> boo
     return bool((highest < 0.0).any())
 
 
+def extent(
+    test: BoundedLinear, task: Task, evidence: Evidence, rows: Matrix
+) -> tuple[Vector, Vector]:
+    """By the guard's ellipsoid; of what is a measured arm by its interval as well."""
+    squared_radius, d = float(test.guard[Guard.SQUARED_RADIUS, 0]), len(test.total)
+    highs = np.full(len(rows), math.inf)
+    lows = -highs
+    if squared_radius < 0:  # no parameter is left: the features do not explain the values
+        return lows, highs
+    if squared_radius < math.inf:
+        norms = np.maximum(np.einsum("yi,ij,yj->y", rows, test.metrics[:d], rows), 0.0)
+        reach = 2.0 * np.sqrt(squared_radius * norms) * (1.0 + SLACK)
+        middles = 2.0 * rows @ test.centres[0]
+        lows, highs = middles - reach, middles + reach
+    measured = np.flatnonzero(evidence.counts)
+    places = {task.arms[arm].tobytes(): arm for arm in measured.tolist()}
+    low, high = task.low + 2.0 * test.boxes[: len(Box)]
+    for y, row in enumerate(rows):
+        arm = places.get(row.tobytes())
+        if arm is not None:
+            lows[y], highs[y] = max(lows[y], low[arm]), min(highs[y], high[arm])
+    return lows, highs
+
+
 def within(test: BoundedLinear, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
     """The e-processes stay those of the study's question; there is one for every z."""
     return of_question(
@@ -176,6 +204,7 @@ BOUNDED_LINEAR = StoppingTest(
     observe=observe,
     score=score,
     excludes=excludes,
+    extent=extent,
     within=within,
     takes_sums=True,
     guarantee=Guarantee(

@@ -17,6 +17,7 @@ import numpy as np
 from furthest.codes import Noise
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.jit import kernel
+from furthest.kernels.linalg import Matrix, Vector
 from furthest.kernels.pairs import (
     Pairs,
     Part,
@@ -229,6 +230,19 @@ def excludes(test: Pairs, task: Task, evidence: Evidence, z: int) -> bool:
     return bool(ends(z)[1] < test.c * best - test.e)
 
 
+def extent(test: Pairs, task: Task, evidence: Evidence, rows: Matrix) -> tuple[Vector, Vector]:
+    """By the intervals of the means; of an arm that is no answer, by the bounds of the rewards."""
+    required, arms = float(test.required[Price.INTERVAL, 0]), len(task.arms)
+    ends = np.array([np.zeros(arms), np.ones(arms)])
+    for answer, arm in enumerate(test.places.tolist()):
+        own = sample(test, evidence, answer)
+        ends[:, arm] = interval(own.n, own.s, required)
+    low, high = task.low + 2.0 * ends
+    shares = rows @ task.arm_columns / arms  # of each arm: AᵀA = K·I, and there are K directions
+    ups, downs = np.maximum(shares, 0.0), np.minimum(shares, 0.0)
+    return ups @ low + downs @ high, ups @ high + downs @ low
+
+
 def within(test: Pairs, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
     """The smallest ε' for which it would accept, by the evidence of the study's own question."""
 
@@ -252,6 +266,7 @@ PAIRS = StoppingTest(
     takes_sums=True,
     score=score,
     excludes=excludes,
+    extent=extent,
     within=within,
     guarantee=Guarantee(
         proven=True,

@@ -14,6 +14,7 @@ import numpy as np
 from furthest.codes import Noise
 from furthest.kernels.evidence import Evidence
 from furthest.kernels.jit import kernel
+from furthest.kernels.linalg import Matrix, Vector
 from furthest.kernels.pairs import observe_squares
 from furthest.kernels.ranked import RankMasses
 from furthest.kernels.ranked_pairs import (
@@ -135,6 +136,13 @@ def excludes(test: RankedPairs, task: Task, evidence: Evidence, z: int) -> bool:
     return pairs.excludes(test.pairs, task, evidence, z)
 
 
+def extent(
+    test: RankedPairs, task: Task, evidence: Evidence, rows: Matrix
+) -> tuple[Vector, Vector]:
+    """By the same intervals."""
+    return pairs.extent(test.pairs, task, evidence, rows)
+
+
 def within(test: RankedPairs, task: Task, evidence: Evidence, z: int, *, relative: bool) -> float:
     """The e-processes stay those of the study's question; beside x alone less is asked of z."""
 
@@ -156,6 +164,7 @@ RANKED_PAIRS = replace(
     observe=observe,
     score=score,
     excludes=excludes,
+    extent=extent,
     within=within,
     what="pairs with masses by rank: less where many answers are clearly worse, more in a crowd",
 )

@@ -8,6 +8,7 @@ A test is a `start` and a `judge`, and as much of the rest as it needs:
     score(state, task, evidence, nominee, rule)   # → Score: how near the nominee is, for a status
     excludes(state, task, evidence, z)            # → bool: whether z is certainly not ε-best
     region(state, task, evidence)                 # or → what its confidence set misses
+    extent(state, task, evidence, rows)           # or → how far it goes: lows, highs of ⟨μ, y⟩
     within(state, task, evidence, z, relative=…)  # → the smallest ε' for which z is ε'-best
     width(stopping, task, rounds)                 # a squared radius, for rules that sample by one
 
@@ -22,14 +23,19 @@ test's own state and to scratch, to nothing else.
 that it ever says is true with probability 1 − δ, whatever chooses time, answer and ε'. It is in the
 units of the task, a share of the best value if it is to be `relative`, infinite if there is none.
 
-`score`, `excludes`, `region` and `within` are plain Python and get a copy of the state. With
-`compiled=False` so are `observe`, `judge` and `width`; otherwise they are kernels, found in
+`extent` is for a test whose confidence set has another form than `region` can say; of ⟨μ, y⟩ for
+each row y it gives both ends, infinite for none. On the same event that set holds μ at all times.
+
+`score`, `excludes`, `region`, `extent` and `within` are plain Python and get a copy of the state.
+With `compiled=False` so are `observe`, `judge` and `width`; otherwise they are kernels, found in
 compiled code by the type of the state.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
+
+from furthest.kernels.linalg import Vector
 
 # Whether a confidence set misses a half-space {λ : ⟨λ, y⟩ + e ≥ 0} that the estimate is outside of,
 # by n², ‖y‖²_{V⁻¹} and ‖V⁻¹y‖² with n = ⟨m, y⟩ + e < 0. The sooner the larger n² and the smaller
@@ -101,6 +107,8 @@ class StoppingTest:
         excludes: Tells whether an answer is certainly not ε-best, if the test can …
         region: … unless its confidence set tells so: which half-spaces are missed by it, see
             `Misses`. Then a look at many answers is one look.
+        extent: Tells between which numbers values are, if the test has a confidence set and no
+            `region`.
         within: Tells how near to the best an answer certainly is, if the test can.
         width: Gives a squared radius, if the test has one of its own.
         guarantee: What the test promises.
@@ -117,6 +125,8 @@ class StoppingTest:
         compiled: Whether judge, observe and width are kernels.
         takes_sums: Whether `observe` also takes in the sum of several measurements of one arm, as
             many as `evidence.clock[Clock.SIZE]` says. Without `observe` that needs no care.
+        judged: Which arrays of its state nobody but `judge` reads or changes: where measurements
+            are only imagined, and nothing is judged, there need not be copies of them.
     """
 
     name: str
@@ -126,6 +136,7 @@ class StoppingTest:
     score: Callable[..., Score] | None = None
     excludes: Callable[..., bool] | None = None
     region: Callable[..., Misses] | None = None
+    extent: Callable[..., tuple[Vector, Vector]] | None = None
     within: Callable[..., float] | None = None
     width: Callable[..., float] | None = None
     guarantee: Guarantee = OWN
@@ -140,6 +151,7 @@ class StoppingTest:
     check: Callable[..., Any] | None = None
     compiled: bool = True
     takes_sums: bool = False
+    judged: tuple[str, ...] = ()
 
     @property
     def bounded_only(self) -> bool:

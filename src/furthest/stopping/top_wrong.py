@@ -51,11 +51,16 @@ from furthest.task import Task
 # How closely the ln 1/δ of a score is looked for.
 HALVINGS = 50
 # How closely it is looked for against what has failed alone, relative to the level.
-ROUGHLY = 1e-3
+ROUGHLY = 1e-9
+# Where it is looked for first, in shares of the way from the lowest level to there.
+LADDER = (2**-12, 2**-8, 2**-4, 1.0)
 # The squared radius to which the smallest ellipsoid may shrink in the search.
 SMALLEST = 1e-9
 # Relative to the values: beyond rounding.
 WIDENING = 1e-12
+
+# What only `judge` looks at: some thirty numbers for every answer.
+JUDGED = ("obstacles", "ranks", "strengths", "reaches", "rolls", "shares", "steps")
 
 Numbers = Sequence[float] | float
 
@@ -158,10 +163,10 @@ def _level(test: TopWrong, task: Task, evidence: Evidence, z: int) -> float:
     """The same for an answer that is ε-best under the estimate.
 
     A greater δ' shrinks the ellipsoids and lowers what is required: acceptance is monotone. The
-    level is looked for against what has failed alone, then from just below it against all that may
-    have failed beside the same best answer x, then against all: few tests are complete, and few
-    are of one x. It ends with an ellipsoid that is hardly more than the estimate, before it would
-    be empty.
+    level is looked for against what has failed alone; then against all that may have failed beside
+    the same best answer x, from far below up to just below it; then against all. So few tests are
+    complete, and few of those of one x are far above the level, where many answers are in doubt. It
+    ends with an ellipsoid that is hardly more than the estimate, before it would be empty.
     """
     slopes = np.ones_like(test.required)
     slopes[Price.RADIUS] = 2.0  # the squared radius contains 2 ln 1/δ
@@ -181,14 +186,19 @@ def _level(test: TopWrong, task: Task, evidence: Evidence, z: int) -> float:
     accepts(above, _runner_up(evidence, z))  # if that fails, it is what is remembered
     precision = math.ldexp(above - below, -HALVINGS)
     remembered = partial(accepts, against=REMEMBERED)
+
+    def against_x(level: float) -> bool:
+        return remembered(level) and accepts(level, int(test.obstacles[z, Obstacle.BEST]))
+
     while True:
-        against_x = partial(accepts, against=int(test.obstacles[z, Obstacle.BEST]))
         width = ROUGHLY * max(1.0, abs(above))
         near = _largest(remembered, below, above, width)
         least, most = near - width, near + width
-        if least > below and not against_x(least):
-            above = least
-            if not remembered(least):
+        rungs = [below + share * (least - below) for share in LADDER if least > below]
+        failed = next((level for level in rungs if not against_x(level)), None)
+        if failed is not None:
+            above = failed
+            if not remembered(failed):
                 continue  # something else has failed
             least = below  # a larger set than there is room for
         found = _largest(against_x, max(below, least), min(above, most), precision)
@@ -233,11 +243,13 @@ def _lowest(test: TopWrong, task: Task, evidence: Evidence) -> float:
 def region(test: TopWrong, task: Task, evidence: Evidence) -> Misses:
     """The ellipsoids: one that misses a half-space is enough."""
     update_ellipsoids(test, case(task, evidence), evidence.matrix, 0)
-    kappas = test.ellipsoids[Ellipsoid.KAPPA]
-    radii = test.ellipsoids[Ellipsoid.SQUARED_RADIUS].copy()
+    # Plain numbers: of a few, asked for many answers, they are ten times as quick as arrays.
+    kappas = test.ellipsoids[Ellipsoid.KAPPA].tolist()
+    radii = test.ellipsoids[Ellipsoid.SQUARED_RADIUS].tolist()
+    sizes = list(zip(kappas, radii, strict=True))
 
     def misses(square: float, norm: float, spread: float) -> bool:
-        return bool(np.any(square / (norm + kappas * spread) > radii))
+        return any(square / (norm + kappa * spread) > radius for kappa, radius in sizes)
 
     return misses
 
@@ -265,6 +277,7 @@ KNOWN = StoppingTest(
     what="one-sided e-process against the best-valued wrong answer; no price for the dimension",
     source="docs/theory/top-wrong.md",
     check=check,
+    judged=JUDGED,
 )
 UNKNOWN = replace(KNOWN, start=start_student, guarantee=PROVEN_UNKNOWN_SIGMA)
 TESTS = {None: replace(KNOWN, unknown_sigma=UNKNOWN)}

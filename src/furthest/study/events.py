@@ -22,7 +22,8 @@ are a `Note`; nothing for once. The value of several results is their mean.
 import json
 import math
 import re
-from base64 import b64decode, b64encode
+from base64 import b64encode
+from binascii import a2b_base64
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -416,7 +417,7 @@ def _unpacked(entry: Any) -> Any:
     """What `_packed` made of a matrix as a matrix, anything else as it is."""
     if not isinstance(entry, dict):
         return entry
-    numbers = np.frombuffer(b64decode(entry["float64"], validate=True), "<f8")
+    numbers = np.frombuffer(a2b_base64(entry["float64"], strict_mode=True), "<f8")
     return numbers.reshape(-1, entry["columns"])
 
 

@@ -73,6 +73,7 @@ class Fold:
 
     def __init__(self, settings: Settings, outcome: Outcome | None = None) -> None:
         problem, strategy = settings.problem, settings.strategy
+        self.settings = settings
         self.problem = problem
         self.outcome = outcome
         self.task = strategy.seen(problem.task)
@@ -93,6 +94,12 @@ class Fold:
         self.shift = 0.0  # taken away from every value
         self.told = 0  # results seen, whether waiting, taken in, or too late
         self.stopped_at = 0  # how many results had counted when the study stopped; 0 before
+
+    def apart(self) -> "Fold":
+        """As it is now, whatever is taken in later."""
+        other = copy.copy(self)
+        other.state = copied(self.state)
+        return other
 
     @property
     def ready(self) -> bool:
@@ -295,7 +302,7 @@ class Fold:
         if not pending and not len(waiting.arms):
             suggested = queue = [Due(_next_arm(self.state), sizes[0])]
         if len(suggested) < len(sizes):
-            state = copied(self.state)
+            state = self._to_imagine()
             self._take(state, told(*self._in_units(waiting)), proving=False)
             means = self.task.arms @ state.evidence.estimate
         while len(suggested) < len(sizes):
@@ -305,6 +312,13 @@ class Fold:
             queue = [Due(_next_arm(state), sizes[len(suggested)])]
             suggested = [*suggested, *queue]
         return suggested
+
+    def _to_imagine(self) -> Run:
+        """A copy of the state for measurements that nobody judges, without what that would need."""
+        test = self.state.stopping.test
+        shared = {name: getattr(test, name) for name in self.test.judged}
+        state = copied(_with_test(self.state, test._replace(**dict.fromkeys(shared))))
+        return _with_test(state, state.stopping.test._replace(**shared))
 
     def _suggest_design(self, pending: list[Due], sizes: list[int]) -> list[Due]:
         """What the initial design lacks; for surplus workers its arms again, evenly."""
@@ -320,6 +334,10 @@ class Fold:
             have[arm] += size
             suggested.append(Due(arm, size))
         return suggested
+
+
+def _with_test(state: Run, test: Any) -> Run:
+    return state._replace(stopping=state.stopping._replace(test=test))
 
 
 def _next_arm(state: Run) -> int:

@@ -29,6 +29,10 @@ from furthest.study.records import Foresight
 # A future longer than this is given up, and all are once so many measurements were simulated.
 HORIZON, BUDGET = 50_000, 400_000
 
+# Numbers of arms and answers that are gone through in all of them, one time after the other: where
+# a round takes milliseconds there are fewer.
+WORK = 2 * 10**10
+
 # Futures are first followed so far, then this many times further where they matter.
 FIRST_LOOK, FURTHER = 1000, 4
 
@@ -169,14 +173,16 @@ def _futures(fold: Fold, draws: int, rng: Generator) -> tuple[NDArray[np.float64
     begun = int(fold.state.evidence.clock[Clock.ROUNDS])
     running = [(number, copied(fold.state), posterior.draw(rng)) for number in range(draws)]
     needed = np.zeros(draws)
-    horizon, spent = min(FIRST_LOOK, HORIZON), 0
+    affordable = WORK // (fold.task.arms.size + fold.task.answers.size)
+    budget = min(BUDGET, affordable // 2)  # where the first look takes all there is no second
+    horizon, spent = max(1, min(FIRST_LOOK, HORIZON, affordable // draws)), 0
     while True:
         for number, state, drawn in running:
             spent += _follow(fold, state, drawn, begun + horizon, rng)
             needed[number] = int(state.evidence.clock[Clock.ROUNDS]) - begun
         running = [each for each in running if needed[each[0]] >= horizon]
         enough = len(running) <= draws - math.ceil(max(QUANTILES) * (draws + 1))
-        if not running or enough or spent >= BUDGET or horizon == HORIZON:
+        if not running or enough or spent >= budget or horizon == HORIZON:
             return needed, horizon
         horizon = min(horizon * FURTHER, HORIZON)
 

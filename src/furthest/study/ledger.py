@@ -12,6 +12,7 @@ import operator
 from array import array
 from collections import deque
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from math import isfinite, sqrt
 from typing import Any, NamedTuple
 
@@ -138,7 +139,6 @@ class Ledger:
             raise VerificationError(
                 f"the question of the log cannot be read, or is none: {error}"
             ) from error
-        self._limits = self._limits_of_values()
         self.seq = 1
         self.chained_from = 1 if self.settings.version >= CHAINED else None
         self.head = ""  # the chain of the last event
@@ -489,12 +489,13 @@ class Ledger:
         """Whether the budget is spent, and nothing that was asked for is still to come."""
         return self.exhausted and not self.pending(now) and not self.waiting()
 
-    def history(self) -> list[Measurement]:
-        """All results in the order told."""
+    def history(self, first: int = 0, most: int | None = None) -> list[Measurement]:
+        """Results in the order told."""
         names = self.settings.problem.arm_names
+        rows = range(len(self.results))[first:][:most]
         return [
             Measurement(e.trial, arm, names[arm], value, e.at, e.kind == TOLD, *note_of(e)[:2])
-            for e in self.measured.events
+            for e in map(self.results.event, rows)
             if (arm := e.arm) is not None and (value := e.value) is not None
         ]
 
@@ -560,8 +561,12 @@ class Ledger:
     def _numbers(self) -> Sequence[int]:
         return range(len(self.settings.problem.arms))
 
-    def _limits_of_values(self) -> tuple[float, float]:
-        """The least and the largest result that may be."""
+    @cached_property
+    def _limits(self) -> tuple[float, float]:
+        """The least and the largest result that may be.
+
+        Not before there is a result: of many arms that takes much memory.
+        """
         problem = self.settings.problem
         if problem.bounds is not None:
             return problem.bounds

@@ -44,12 +44,9 @@ KNOWN: dict[str, type[FurthestError]] = {
 }
 
 
-def encoded(message: Any) -> str:
-    """As it goes over the wire; what a damaged database has in place of a text, as Python shows it.
-
-    The reader of such a log finds that it does not follow.
-    """
-    return json.dumps(message, separators=(",", ":"), default=repr)
+# As it goes over the wire. What a damaged database has in place of a text is sent as Python shows
+# it: the reader of such a log finds that it does not follow.
+encoded = json.JSONEncoder(separators=(",", ":"), default=repr).encode
 
 
 def done(result: Any = None) -> str:

@@ -53,12 +53,10 @@ IN_DOUBT = dict.fromkeys(
 )
 NOTHING = "nothing was written; try again"
 
+NONSENSE = "the answer makes no sense: is this a server of this furthest?"
+
 TOO_BIG = 1009  # the code with which a message is refused
 UNKNOWN_TOKEN = (401, 403)
-
-
-class _LostError(StorageError):
-    """The connection has ended: not before the request was sent, as far as anybody knows."""
 
 
 class RemoteStorage:
@@ -157,13 +155,12 @@ class RemoteStorage:
     def _begin(self, verb: str, **fields: Any) -> Any:
         """Ask for what may be asked for twice, over a new connection if the old one is lost."""
         self._turn.check()
-        if self._open is not None:
-            try:
-                return self._ask(verb, **fields)
-            except _LostError:
-                pass
-        self._connect()
-        return self._ask(verb, **fields)
+        with self._named_errors(verb):
+            if self._open is not None:
+                with suppress(ConnectionClosed):
+                    return self._answer(verb, fields)
+            self._connect()
+            return self._answer(verb, fields)
 
     def _check_alive(self) -> None:
         """Open a connection, or see that the open one still leads to the server."""
@@ -178,28 +175,36 @@ class RemoteStorage:
         self._connect()
 
     def _ask(self, verb: str, **fields: Any) -> Any:
-        """The answer to a request; a connection in doubt is not used again."""
+        """The same over this connection or none, and once."""
         self._turn.check()
+        with self._named_errors(verb):
+            return self._answer(verb, fields)
+
+    def _answer(self, verb: str, fields: dict[str, Any]) -> Any:
+        """What the server says to a request; a connection in doubt is not used again."""
         if self._open is None:
-            raise _LostError(f"{self._url}: the connection was lost; {NOTHING}")
+            raise StorageError(f"{self._url}: the connection was lost; {NOTHING}")
         text = self._encoded(verb, fields)
         try:
             return result_of(self._exchange(self._open, text))
         except FurthestError:
             raise
-        except (ConnectionClosed, OSError) as error:
-            kind = StorageError if isinstance(error, TimeoutError) else _LostError
-            reason = _reason(error, self._patience + GRACE)
-            self.close()
-            raise kind(f"{self._url}: {reason}; {IN_DOUBT.get(verb, NOTHING)}") from error
-        except (ValueError, RecursionError) as error:
-            self.close()
-            raise StorageError(
-                f"{self._url}: the answer makes no sense: is this a server of this furthest?"
-            ) from error
-        except BaseException:  # Ctrl-C: the answer may still come
+        except BaseException:  # after Ctrl-C the answer may still come
             self.close()
             raise
+
+    @contextmanager
+    def _named_errors(self, verb: str) -> Iterator[None]:
+        """What happens on the way as errors of ours, with what to do."""
+        try:
+            yield
+        except FurthestError:
+            raise
+        except (ConnectionClosed, OSError) as error:
+            reason = _reason(error, self._patience + GRACE)
+            raise StorageError(f"{self._url}: {reason}; {IN_DOUBT.get(verb, NOTHING)}") from error
+        except (ValueError, RecursionError) as error:
+            raise StorageError(f"{self._url}: {NONSENSE}") from error
 
     def _encoded(self, verb: str, fields: dict[str, Any]) -> str:
         text = encoded({"do": verb, **fields})
@@ -277,7 +282,7 @@ def _part(answer: Any, url: str) -> tuple[list[Event], bool]:
         case {"events": [*rows], "ends": bool(ends)} if rows or ends:
             with suppress(TypeError):
                 return [Event(*row) for row in rows], ends
-    raise StorageError(f"{url}: the answer makes no sense: is this a server of this furthest?")
+    raise StorageError(f"{url}: {NONSENSE}")
 
 
 def _checked(url: str) -> str:

@@ -45,6 +45,7 @@ from furthest.study.events import (
     STOPPED,
     TOLD,
     UNREADABLE,
+    Columns,
     Due,
     Event,
     Note,
@@ -77,7 +78,8 @@ from furthest.study.storage import Log, Storage, open_storage
 from furthest.study.turns import Turn
 
 if TYPE_CHECKING:
-    from furthest.study.fold import Fold
+    from furthest.study.fold import Fold, Outcome
+    from furthest.study.verdict import Look
 
 DEFAULT_STORAGE = "sqlite:///furthest.db"
 DAY = 86_400.0
@@ -259,6 +261,7 @@ class Study:
         place = _storage(storage, token)
         if exist_ok and name in place.studies():
             return cls._same(cls.load(name, place), settings, order)
+        problem.forget_task()  # many arms twice, beside all that the database makes of the question
         events = chained([Event(1, CREATED, time.time(), data=settings.encode(), worker=_me())])
         try:
             key = place.create(name, *events)
@@ -493,6 +496,7 @@ class Study:
                 ]
                 new.extend(asked)
         if fold.stopped:
+            self._check_end()
             answer = self.problem.answer_names[fold.answer]
             raise StoppedError(f"the study {self._name!r} has stopped: the answer is {answer!r}")
         if over:
@@ -750,9 +754,17 @@ class Study:
                 with suppress(StorageError):
                     self._write_end()
             if self._fold.stopped and self._proof is None:
+                self._check_end()
                 self._proof = certificate(self._name, self._ledger, self._fold, self.events())
             now, ending = time.time(), self._conclude()
             return status(self._name, self._ledger, self._fold, now, self._proof, ending)
+
+    def _check_end(self) -> None:
+        """Anybody who may write to the log can say that the study has stopped."""
+        from furthest.study.certificate import check_outcome
+
+        if self._proof is None:
+            check_outcome(self._ledger, self._fold)
 
     def _conclude(self) -> Conclusion | None:
         """What is proven, if the budget is spent and there is no answer."""
@@ -801,15 +813,42 @@ class Study:
         """
         from furthest.study.foresight import foresee
 
-        with self._announced("foresight"), self._working():
-            self._refresh()
-            return foresee(self.settings, self._fold, draws, seed, self.budget)
+        with self._announced("foresight"):
+            with self._working():
+                self._refresh()
+                fold, budget = self._fold.apart(), self.budget
+            # It takes seconds, and others need not wait for it.
+            return foresee(self.settings, fold, draws, seed, budget)
 
-    def history(self) -> list[Measurement]:
-        """All results in the order told."""
+    def look(self) -> "Look":
+        """The evidence as it is now, which later results do not change.
+
+        Of this furthest.study.picture makes what pages show beside the status.
+        """
+        from furthest.study.verdict import Look
+
+        with self._announced(), self._working():
+            self._refresh()
+            return Look(self._fold)
+
+    def counting(self, first: int = 0) -> "tuple[Columns, Outcome | None]":
+        """The results that count, from this number on, and where the log says that it ended."""
+        from furthest.study.certificate import outcome_of
+
         with self._working():
             self._refresh()
-            return self._ledger.history()
+            return self._ledger.counting(first).columns, outcome_of(self._ledger)
+
+    def history(self, first: int = 0, most: int | None = None) -> list[Measurement]:
+        """Results in the order told.
+
+        Args:
+            first: How many of them to leave out.
+            most: How many at most; by default all the others.
+        """
+        with self._working():
+            self._refresh()
+            return self._ledger.history(first, most)
 
     def pending(self) -> list[Pending]:
         """Trials that are still waited for, in the order asked."""

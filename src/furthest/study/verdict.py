@@ -13,10 +13,12 @@ import numpy as np
 
 from furthest.kernels.alternatives import statistic
 from furthest.kernels.evidence import Evidence
+from furthest.kernels.linalg import Matrix
 from furthest.stopping.contrasts import is_singular
 from furthest.stopping.exclusions import Exclusions
+from furthest.stopping.intervals import Intervals, intervals
 from furthest.stopping.nomination import Nominee
-from furthest.stopping.test import Score
+from furthest.stopping.test import Score, StoppingTest
 from furthest.study.fold import Fold, copied
 from furthest.study.records import ACCEPTED, POSSIBLE, RULED_OUT, AnswerVerdict
 from furthest.task import Task
@@ -31,12 +33,40 @@ class Look:
 
     def __init__(self, fold: Fold) -> None:
         self._test, self._task, self._state = fold.test, fold.task, copied(fold.state)
-        self.values = fold.values
+        self.settings, self.ready, self.blocked = fold.settings, fold.ready, fold.blocked
+        self.values, self.shift = fold.values, fold.shift
+        self.answer, self.stopped = fold.answer, fold.stopped
 
     @property
     def answers(self) -> int:
         """How many there are."""
         return len(self.values)
+
+    @property
+    def task(self) -> Task:
+        """The question as the test sees it."""
+        return self._task
+
+    @property
+    def evidence(self) -> Evidence:
+        """All that was measured, in the coordinates and units of the task."""
+        found: Evidence = self._state.evidence
+        return found
+
+    @property
+    def test(self) -> StoppingTest:
+        """What decides when the study stops."""
+        return self._test
+
+    def intervals(self, rows: Matrix) -> Intervals | None:
+        """Of ⟨μ, y⟩ for each row y, all in coordinates and units of the task.
+
+        They hold with the verdicts, at once and at all times. None where there are none.
+        """
+        if self.blocked:
+            return None
+        state = self._state
+        return intervals(self._test, state.stopping.test, self._task, state.evidence, rows)
 
     @cached_property
     def near_best(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
