@@ -20,7 +20,7 @@ coverage: $(READY)
 	$(BIN)/pytest -m "not slow" -n auto --dist loadfile --cov --cov-report=term
 
 test-slow: $(READY)
-	$(BIN)/python -m pip install --quiet --group notebook --group image --group docs
+	$(BIN)/python -m pip install --quiet --group notebook --group image --group build --group docs
 	$(BIN)/pytest -m slow
 
 # With the real packages of the tools that furthest/adapters is for.

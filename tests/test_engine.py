@@ -93,6 +93,7 @@ def name(case):
 
 @pytest.mark.parametrize("index", range(len(CASES)), ids=map(name, CASES))
 def test_compiled_and_interpreted_runs_make_the_same_decisions(index, interpreted):
+    """Paper: identification strategy."""
     found = trajectories.decisions(CASES[index])
     assert found == interpreted[index]
     assert len(found["arms"]) >= min(CASES[index]["rounds"], found["times"][0])

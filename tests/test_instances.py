@@ -14,6 +14,7 @@ bands = st.floats(0.01, 0.5)
 @NOTIONS
 @given(eps=bands, r=st.floats(0.05, 0.6))
 def test_hard_instance(notion, eps, r):
+    """Paper: hard instance."""
     # Values of the answers: ⟨e₁, cos φ e₁ + sin φ e₂⟩ = cos φ, φ = r·θ and (1 + r)·θ.
     instance = instances.hard(eps, notion, r=r)
     theta = np.arccos(1 - eps)
@@ -24,6 +25,7 @@ def test_hard_instance(notion, eps, r):
 
 
 def test_hard_instance_as_in_the_tables():
+    """Paper: hard instance."""
     instance = instances.hard()
     assert instance.problem.notion == "multiplicative"
     assert (instance.problem.eps, instance.problem.sigma) == (0.05, 1.0)
@@ -48,6 +50,7 @@ def test_hard_instance_in_more_dimensions():
 @NOTIONS
 @given(eps=bands, d=st.integers(2, 12), seed=st.integers(0, 10**6), r=st.floats(0.05, 0.9))
 def test_random_instance(notion, eps, d, seed, r):
+    """Paper: random instances."""
     instance = instances.random(eps, notion, d=d, seed=seed, r=r)
     problem, mu = instance.problem, instance.truth
     assert problem.arms.shape == (20, d)
@@ -81,6 +84,7 @@ def test_random_vectors_are_uniform_on_the_sphere():
 @NOTIONS
 @given(eps=bands, seed=st.integers(0, 10**6))
 def test_circle(notion, eps, seed):
+    """Paper: circle instances."""
     instance = instances.circle(eps, notion, seed=seed)
     vectors = instance.problem.arms
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1)

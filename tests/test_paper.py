@@ -45,6 +45,7 @@ def run(sampling, notion, threshold="paper", candidate="instantaneous-furthest",
     ],
 )
 def test_stopping_times_and_pulls(sampling, notion, printed, pulls):
+    """Paper: Algorithm 1, Table 5, Table 8, Fixed, Uniform."""
     summary = run(sampling, notion)
     assert summary.mean == pytest.approx(printed, rel=0.05)
     assert summary.pulls == pytest.approx(pulls, rel=0.1, abs=2)
@@ -55,6 +56,7 @@ def test_stopping_times_and_pulls(sampling, notion, printed, pulls):
     ("sampling", "greedy", "furthest"), [("lebai", 416, 381), ("uniform", 492, 449)]
 )
 def test_the_furthest_answer_is_verified_sooner_than_the_greedy_one(sampling, greedy, furthest):
+    """Paper: Table 1."""
     # Arms e1, e2 alone, multiplicative notion: the paper's table of candidate answers.
     means = [
         run(sampling, "multiplicative", candidate=candidate, arms="basis").mean
@@ -66,6 +68,7 @@ def test_the_furthest_answer_is_verified_sooner_than_the_greedy_one(sampling, gr
 
 @pytest.mark.parametrize(("notion", "at_most"), [("multiplicative", 250), ("additive", 212)])
 def test_the_proven_rule_is_sooner_than_the_heuristic(notion, at_most):
+    """Paper: Theorem 2.1."""
     summary = run("lebai", notion, "mixture")
     assert summary.mean <= at_most
     assert summary.error_rate < 0.01
@@ -114,6 +117,7 @@ def error_rate(make, notion, sampling, runs=MANY, stopping="glr"):
 
 @NEAR_NULL
 def test_errors_stay_below_delta_where_an_answer_is_barely_wrong(make, notion, sampling):
+    """Paper: PAC."""
     rate = error_rate(make, notion, sampling)
     assert rate < DELTA
     # Errors do happen here: this is a test.
@@ -121,7 +125,23 @@ def test_errors_stay_below_delta_where_an_answer_is_barely_wrong(make, notion, s
 
 
 @NEAR_NULL
+@pytest.mark.parametrize("candidate", ["greedy", "furthest"])
+def test_the_threshold_of_the_theorem_errs_far_less_than_it_may(make, notion, sampling, candidate):
+    """Any sampling, any ε-best candidate, any rounds.
+
+    Paper: Lemma 3.1.
+    """
+    problem, mu = make(notion)
+    parts = Strategy(sampling, candidate, "glr", "theory", "lazy:geometric")
+    results = simulate(problem, mu, parts, DELTA, 2000, seed=7)
+    assert results.stopped.all()
+    assert results.summary()[0].error_rate < DELTA / 10
+
+
+@NEAR_NULL
 def test_a_threshold_that_is_far_too_low_would_be_caught(make, notion, sampling):
+    """Paper: PAC."""
+
     def too_low(task, deltas):
         return glr.Glr(Threshold(0.0, 1.0, np.array([0.5 * math.log(1 / d) for d in deltas])))
 

@@ -118,6 +118,7 @@ def test_parameters_under_which_there_is_no_answer(mu, words):
 
 
 def test_near_best_includes_the_edge_of_the_band():
+    """Paper: additive notion, multiplicative notion."""
     additive = Problem(np.eye(3), eps=0.5)
     assert additive.near_best([1.0, 0.5, 0.25]).tolist() == [True, True, False]
     assert additive.near_best([-1.0, -1.5, -1.75]).tolist() == [True, True, False]
@@ -161,6 +162,7 @@ def test_a_problem_cannot_be_changed():
 
 @given(problems())
 def test_the_task_is_white_and_keeps_every_inner_product(problem):
+    """Paper: linear bandit."""
     task = problem.task
     arms, d = task.arms.shape
     np.testing.assert_allclose(task.arms.T @ task.arms, arms * np.eye(d), atol=1e-12 * arms)

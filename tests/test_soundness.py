@@ -31,6 +31,7 @@ def test_several_levels_need_a_rule_that_does_not_depend_on_them():
 
 
 def test_the_gap_rule_is_the_glr_rule_of_the_greedy_answer():
+    """Paper: gap rule."""
     instance = ft.hard(notion="additive")
     gap, glr = (
         ft.simulate(

@@ -142,6 +142,7 @@ def test_strategies_can_be_compared_and_hashed():
 
 
 def test_every_sampling_rule_can_be_found():
+    """Paper: identification strategy."""
     for name in sampling.MODULES:
         rule = Strategy(name).rule
         assert rule.name == name

@@ -38,19 +38,19 @@ CANDIDATES = _table(
         "instantaneous-furthest",
         Candidate.INSTANTANEOUS,
         "the ε-best answer with the largest GLR statistic",
-        f"{PAPER}, section 4.1",
+        f"{PAPER}, section 3.1",
     ),
     Choice(
         "furthest",
         Candidate.FURTHEST,
         "the exact furthest answer z_F(μ_t), the easiest to verify under the estimate",
-        f"{PAPER}, section 3; solver: docs/solver.md",
+        f"{PAPER}, section 2.2; solver: docs/solver.md",
     ),
     Choice(
         "greedy",
         Candidate.GREEDY,
         "the answer of largest estimated value",
-        f"{PAPER}, section 4.1",
+        f"{PAPER}, section 3.1",
     ),
 )
 
@@ -59,7 +59,7 @@ SCHEDULES = _table(
         "every",
         Mode.EVERY,
         "renew the candidate and test at every round",
-        f"{PAPER}, section 4",
+        f"{PAPER}, section 3.1",
     ),
     Choice(
         "sticky",

@@ -108,7 +108,10 @@ class Complexity:
         )
 
     def measurements(self, delta: float) -> float:
-        """T_ε ln(1/δ): no strategy needs fewer, or with costs pays less, on average as δ → 0."""
+        """T_ε ln(1/δ): no strategy needs fewer, or with costs pays less, on average as δ → 0.
+
+        Paper: Theorem 2.1.
+        """
         return self.T * math.log(1 / delta)
 
     def to_dict(self) -> dict[str, Any]:
@@ -158,6 +161,9 @@ def complexity(
     Raises:
         ParameterError: μ has another shape, entries that are not finite, or, for the
             multiplicative notion, no answer of positive value; or there is no noise to count in.
+
+    Paper: Theorem 2.1, Equation 1, Equation 2, Lemma 2.2, Equation 4, Equation 7, shrunk answers,
+    Lemma C.3, Lemma C.4.
     """
     with announced(solver_words(problem), said=False if quiet else None):
         return _complexity(problem, mu, gap, noise)

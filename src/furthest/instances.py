@@ -1,7 +1,7 @@
 """Instances: a problem together with a true parameter. The paper's generators, and an older one.
 
-Jourdan & Degenne (2022), section 5: `hard` and `random`; section 3: `circle`. `soare` is the usual
-hard instance of the papers on best arms, from Soare, Lazaric & Munos (2014).
+Jourdan & Degenne (2022), section 3.3: `hard`; section 6: `random`; section 2.2: `circle`. `soare`
+is the usual hard instance of the papers on best arms, from Soare, Lazaric & Munos (2014).
 """
 
 from collections.abc import Callable
@@ -77,6 +77,8 @@ def hard(
     """Unit vectors, one answer just inside the ε-band and one just outside; μ = e₁.
 
     With arms="basis" only the unit vectors can be measured, as in the paper's table 1.
+
+    Paper: hard instance.
     """
     if d < 2:
         raise InputError(f"the hard instance needs d ≥ 2, not {d}")
@@ -109,7 +111,10 @@ def random(
     arms: int = 20,
     r: float = R_EPS,
 ) -> Instance:
-    """Uniform on the unit sphere; μ = a₁, and the last arm a copy of a₁ of value 1 − r·ε."""
+    """Uniform on the unit sphere; μ = a₁, and the last arm a copy of a₁ of value 1 − r·ε.
+
+    Paper: random instances.
+    """
     if d < 1 or arms < 2:
         raise InputError(f"random needs d ≥ 1 and arms ≥ 2, not d={d}, arms={arms}")
     _check_finite(r)
@@ -128,7 +133,10 @@ def random(
 def circle(
     eps: float = 0.05, notion: Notion = "multiplicative", sigma: float = 1.0, *, seed: int = 0
 ) -> Instance:
-    """Four unit vectors in the plane: the best, one inside the ε-band, two outside; μ = e₁."""
+    """Four unit vectors in the plane: the best, one inside the ε-band, two outside; μ = e₁.
+
+    Paper: circle instances.
+    """
     if not 0 <= eps < 2:
         raise InputError(f"the circle needs 0 ≤ ε < 2, not {eps:g}")
     rng = _generator(seed)

@@ -122,6 +122,8 @@ class Problem:
     Raises:
         ProblemError: The question makes no sense; which way, says its subclass (`SpanError`,
             `EpsilonError`, …) and its message.
+
+    Paper: linear bandit.
     """
 
     arms: NDArray[np.float64]
@@ -645,7 +647,10 @@ class Problem:
         return float(shares.mean()) if alike else None
 
     def near_best(self, mu: ArrayLike) -> NDArray[np.bool_]:
-        """Which answers are ε-best under μ, which must be one that is possible."""
+        """Which answers are ε-best under μ, which must be one that is possible.
+
+        Paper: additive notion, multiplicative notion.
+        """
         values = self.answers @ self._possible(mu)
         top = values.max()
         if self.notion == "additive":

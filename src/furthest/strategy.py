@@ -44,6 +44,8 @@ class Strategy:
 
     `options` go to the sampling rule: `Strategy("fixed", options={"weights": [0.3, 0.7]})`.
     `stopping_options` go to the stopping test; no data may have shaped them.
+
+    Paper: identification strategy, modified algorithms.
     """
 
     sampling: "str | Rule" = sampling.DEFAULT

@@ -20,6 +20,7 @@ def reward_scale(plain):
 
 @given(observed())
 def test_statistic_is_the_distance_of_a_quadratic_programme(case):
+    """Paper: Equation 5, likelihood ratio, Lemma C.2."""
     problem, measurements = case
     plain, evidence = Plain(problem, measurements), compiled(problem, measurements)
     for z in range(len(problem.answers)):
@@ -41,6 +42,7 @@ def test_statistic_is_the_distance_of_a_quadratic_programme(case):
 
 @given(observed())
 def test_the_closest_alternative_satisfies_the_optimality_conditions(case):
+    """Paper: Lemma C.1, Lemma C.2."""
     # λ = μ − n/‖y‖²·V⁻¹y is on the edge of the half-space, V(μ − λ) is a positive multiple of y,
     # and its distance is the one returned: that characterises the projection.
     problem, measurements = case
@@ -63,6 +65,7 @@ def test_the_closest_alternative_satisfies_the_optimality_conditions(case):
 
 @given(observed(), st.data())
 def test_any_alternative_is_at_least_as_far(case, data):
+    """Paper: alternatives."""
     problem, measurements = case
     plain, evidence = Plain(problem, measurements), compiled(problem, measurements)
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
@@ -93,6 +96,7 @@ def test_giving_up_early_only_happens_below_the_limit(case):
 
 @given(observed(), st.lists(st.floats(0.01, 1), min_size=7, max_size=7))
 def test_other_metrics(case, weights):
+    """Paper: Lemma C.1."""
     # The sampling rule asks for the alternative closest in V_w, w on the simplex.
     problem, measurements = case
     plain, evidence = Plain(problem, measurements), compiled(problem, measurements)
@@ -119,6 +123,7 @@ def test_other_metrics(case, weights):
 
 @given(observed())
 def test_margin(case):
+    """Paper: alternatives."""
     problem, measurements = case
     plain, evidence = Plain(problem, measurements), compiled(problem, measurements)
     c, e = constants(problem)

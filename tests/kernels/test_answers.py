@@ -18,6 +18,7 @@ from strategies import observed, quarters
 
 @given(arrays(float, st.integers(1, 8), elements=st.floats(-1e6, 1e6) | quarters))
 def test_greedy_answer(values):
+    """Paper: greedy answers."""
     best = greedy_answer(values)
     assert values[best] >= values.max() - 1e-11 * abs(values.max())
     # Among equals the first.
@@ -33,6 +34,7 @@ def test_rounding_does_not_decide_between_equals():
 
 @given(observed())
 def test_near_best(case):
+    """Paper: additive notion, multiplicative notion."""
     problem, measurements = case
     plain, evidence = Plain(problem, measurements), compiled(problem, measurements)
     slack = plain.values - plain.c * plain.values.max() + plain.e
@@ -52,6 +54,7 @@ def test_the_edge_of_the_band_belongs_to_it():
 
 @given(observed())
 def test_instantaneous_furthest(case):
+    """Paper: instantaneous furthest answers."""
     problem, measurements = case
     plain, evidence = Plain(problem, measurements), compiled(problem, measurements)
     answer, found = instantaneous_furthest(problem.task, evidence)

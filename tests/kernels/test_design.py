@@ -46,6 +46,7 @@ def trivial(design: Allocation) -> bool:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_values_are_those_of_a_conic_solver(seed):
+    """Paper: Equation 1."""
     rng = np.random.default_rng(seed)
     compared = 0
     while compared < 32:
@@ -61,6 +62,7 @@ def test_values_are_those_of_a_conic_solver(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_second_formulation_agrees(seed):
+    """Paper: Equation 1."""
     rng = np.random.default_rng(100 + seed)
     compared = 0
     while compared < 5:
@@ -76,6 +78,7 @@ def test_a_second_formulation_agrees(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_certificate_holds_in_plain_numpy(seed):
+    """Paper: Lemma C.6, Equation 8."""
     rng = np.random.default_rng(200 + seed)
     for _ in range(20):
         case = random_case(rng)
@@ -149,7 +152,10 @@ def test_unstructured_bandit(k, eps):
 @pytest.mark.parametrize("eps", [0.05, 0.2])
 @pytest.mark.parametrize("d", [2, 3, 5, 9])
 def test_limit_of_the_hard_lemma(d, eps):
-    """2(1+√(d−1))²/(1+ε)² and 2(1+(1−ε)√(d−1))²: the paper's limits, corrected."""
+    """2(1+√(d−1))²/(1+ε)² and 2(1+(1−ε)√(d−1))²: the paper's limits, corrected.
+
+    Paper: Lemma C.4.
+    """
     values = np.zeros(d)
     values[0] = 1.0
     additive = solve(np.eye(d), np.eye(d), values, 0, 1.0, eps)
@@ -168,7 +174,10 @@ def test_limit_of_the_hard_lemma(d, eps):
     ],
 )
 def test_near_the_limit_of_the_hard_lemma(d, notion, expected):
-    """A second answer at angle θ = 10⁻³ from e₁: figures of a conic solver at ε = 0.05."""
+    """A second answer at angle θ = 10⁻³ from e₁: figures of a conic solver at ε = 0.05.
+
+    Paper: Lemma C.4.
+    """
     near = np.zeros(d)
     near[:2] = math.cos(1e-3), math.sin(1e-3)
     answers = np.vstack([np.eye(d), near])

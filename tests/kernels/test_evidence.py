@@ -47,6 +47,7 @@ def relative_errors(task, evidence):
 
 @given(observed())
 def test_short_sequences(case):
+    """Paper: design matrix, least squares."""
     problem, measurements = case
     evidence, plain = compiled(problem, measurements), Plain(problem, measurements)
     assert evidence.clock[Clock.ROUNDS] == plain.rounds
@@ -64,6 +65,14 @@ def test_short_sequences(case):
         rtol=1e-9,
         atol=1e-9,
     )
+
+
+@given(observed())
+def test_an_arm_is_known_at_least_as_well_as_from_its_own_measurements(case):
+    """Paper: Lemma E.23."""
+    problem, measurements = case
+    evidence = compiled(problem, measurements)
+    assert (evidence.widths * evidence.counts <= 1 + 1e-9).all()
 
 
 @pytest.mark.parametrize("ridge", [0.3, 1.0, 40.0])

@@ -24,6 +24,7 @@ def measured(task: Task, mu: np.ndarray, seed: int) -> Evidence:
 @pytest.mark.parametrize("notion", ["additive", "multiplicative"])
 @pytest.mark.parametrize("seed", range(8))
 def test_is_the_closest_alternative(seed: int, notion: Notion) -> None:
+    """Paper: closest alternative."""
     rng = np.random.default_rng(seed)
     arms, answers = rng.normal(size=(5, 3)), rng.normal(size=(4, 3))
     problem = Problem(arms, answers, 0.1, notion)
@@ -64,6 +65,7 @@ def test_forgotten_directions_gain_most() -> None:
 
 
 def test_gains_are_optimistic_up_to_the_cap() -> None:
+    """Paper: Equation 21."""
     arms = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
     gains = np.zeros(3)
     direction, widths = np.array([1.0, -0.5]), np.array([0.25, 1.0, 0.0])

@@ -71,6 +71,7 @@ def assert_follows_the_plain_version(gains, tolerance=1e-9):
 @pytest.mark.parametrize("arms", [1, 2, 3, 20])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_random_gains(arms, scale):
+    """Paper: Lemma E.14."""
     rng = np.random.default_rng(arms)
     assert_follows_the_plain_version(scale * rng.gamma(0.5, size=(60, arms)))
 
@@ -154,6 +155,7 @@ def adversary(kind, rounds, arms, rng):
 @pytest.mark.parametrize("kind", ["iid", "alternating", "switching", "scales"])
 @pytest.mark.parametrize("arms", [2, 4, 20])
 def test_regret_bound(kind, arms):
+    """Paper: Lemma E.14."""
     # de Rooij et al. (2014): R ≤ 2Δ (lemma 3) and R ≤ 2√(V ln K) + S(4/3 ln K + 2) (theorem 6).
     gains = adversary(kind, 600, arms, np.random.default_rng(arms))
     regret, variance, size, gap = play(gains)
@@ -163,6 +165,7 @@ def test_regret_bound(kind, arms):
 
 
 def test_the_bound_would_catch_follow_the_leader():
+    """Paper: Lemma E.14."""
     # The leader alone loses half a unit in every round of the alternating gains.
     gains = adversary("alternating", 600, 2, np.random.default_rng(0))
     totals = np.cumsum(gains, axis=0) - gains

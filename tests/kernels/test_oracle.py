@@ -86,6 +86,7 @@ def test_every_round_is_that_of_cold_solves(instance, notion):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_furthest_answer_of_a_conic_solver(seed):
+    """Paper: Equation 2."""
     rng = np.random.default_rng(seed)
     compared = 0
     while compared < 15:

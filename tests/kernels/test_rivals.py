@@ -39,7 +39,10 @@ def differences(problem: Problem, evidence: Evidence) -> tuple[np.ndarray, np.nd
 
 @pytest.mark.parametrize("seed", range(30))
 def test_gap_is_the_glr_of_the_greedy_answer(seed: int) -> None:
-    """gap(√width) = ε exactly where GLR = width: stopping at gap ≤ ε is stopping at GLR ≥ width."""
+    """gap(√width) = ε exactly where GLR = width: stopping at gap ≤ ε is stopping at GLR ≥ width.
+
+    Paper: gap rule.
+    """
     problem = random_problem(seed, eps=0.3)
     evidence = measured(problem, seed)
     z = int(evidence.values.argmax())

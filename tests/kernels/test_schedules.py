@@ -71,6 +71,7 @@ def until(grid, last=LAST):
     ],
 )
 def test_grids(mode, text, grid, initial):
+    """Paper: grids."""
     # 𝒯 = {n₀ + 1} ∪ {T_i}; rounds of the initial design are never asked for.
     first = initial + 1
     expected = {first} | {t for t in until(grid()) if t >= first}
@@ -78,6 +79,7 @@ def test_grids(mode, text, grid, initial):
 
 
 def test_the_decreasing_grid_in_exact_arithmetic():
+    """Paper: grids."""
     # T_i = ⌈(1 + γ/√i)·T_{i−1}⌉ without floating point: the least n with (n − T)²·i ≥ γ²T².
     t, i, expected = 10, 0, {5}
     while t <= LAST:
@@ -96,6 +98,7 @@ def test_every_round():
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 1.0])
 def test_bernoulli(p):
+    """Paper: grids."""
     rounds = 20_000
     found = visited(f"lazy:bernoulli,p={p}", 1, rounds, seed=3)
     # The first decision always counts, so that there is a candidate at all.

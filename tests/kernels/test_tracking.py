@@ -30,6 +30,7 @@ def sequences(rng, rounds, arms):
 
 @pytest.mark.parametrize("arms", [1, 2, 4, 20])
 def test_c_tracking_stays_within_its_bound(arms):
+    """Paper: C-tracking, Lemma E.9."""
     # Degenne, Shao & Koolen (2020), theorem 6: −Σ_{j=2}^K 1/j ≤ N − W ≤ 1.
     harmonic = sum(1 / j for j in range(2, arms + 1))
     rng = np.random.default_rng(arms)
@@ -41,6 +42,7 @@ def test_c_tracking_stays_within_its_bound(arms):
 
 
 def test_the_lower_bound_of_c_tracking_is_reached():
+    """Paper: Lemma E.9."""
     # Weight is spread over the arms that are behind already: the last gathers 1/2 + 1/3 + 1/4.
     arms = 4
     counts, cumulative = np.zeros(arms, np.int64), np.zeros(arms)
@@ -66,6 +68,7 @@ def test_d_tracking_reaches_fixed_proportions(arms):
 
 
 def test_d_tracking_looks_at_this_round_alone():
+    """Paper: D-tracking."""
     counts = np.array([10, 1], np.int64)
     w = np.array([0.9, 0.1])
     for t, initial in ((13, 2), (30, 2)):
@@ -96,6 +99,7 @@ def test_rounding_does_not_decide_between_equals():
 
 @given(st.integers(1, 10), st.floats(0, 1), st.integers(0, 1000))
 def test_forced_exploration(arms, share, seed):
+    """Paper: forced exploration."""
     w, out = np.random.default_rng(seed).dirichlet(np.ones(arms)), np.zeros(arms)
     explore(w, share, out)
     np.testing.assert_allclose(out, share / arms + (1 - share) * w, rtol=1e-15, atol=1e-16)

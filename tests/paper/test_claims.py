@@ -53,6 +53,7 @@ def print_as_outcomes(error=0.5):
 
 
 def test_the_tables_bear_out_the_text_but_for_one_statement():
+    """Paper: Table 1, Table 4, Table 5, Table 6, Table 7, Table 8."""
     # Readings are such that the print agrees with itself, where it does.
     verdicts = {v.claim.name: v.verdict for v in judge(print_as_outcomes())}
     assert len(verdicts) >= 17
@@ -66,11 +67,13 @@ def test_the_tables_bear_out_the_text_but_for_one_statement():
     [("original-mul", 438), ("original-add", 545), ("uniform-mul", 0.85), ("uniform-add", 0.73)],
 )
 def test_ratios_come_out_of_the_printed_tables_as_printed(name, value):
+    """Paper: Table 1, Table 4, Table 6, Table 7."""
     finding = BY_NAME[name].find(print_as_outcomes())
     assert float(finding.ours.split()[0]) == pytest.approx(value, rel=0.01)
 
 
 def test_every_eps_has_draws_of_its_own_and_both_notions_the_same():
+    """Paper: Figure 1, Figure 8."""
     noises = [[noise_of(cell) for cell in draws(notion).values()] for notion in NOTIONS]
     assert noises[0] == noises[1]
     seeds = {noise.format(run=run) for noise in noises[0] for run in range(300)}

@@ -18,12 +18,14 @@ def pulls(problem, rule, **options):
 
 
 def test_zero_is_lebai_for_the_best_answer():
+    """Paper: conjecture."""
     plain = pulls(BEST, "lebai")
     np.testing.assert_array_equal(pulls(BEST, decreasing.RULE, scale=0.0, power=0.5), plain)
 
 
 @pytest.mark.parametrize("eps", [0.3, 0.8])
 def test_a_constant_is_lebai_for_that_eps(eps):
+    """Paper: conjecture."""
     plain = pulls(Problem(BEST.arms, eps=eps), "lebai")
     np.testing.assert_array_equal(pulls(BEST, decreasing.RULE, scale=eps, power=0.0), plain)
     assert not np.array_equal(pulls(BEST, "lebai"), plain)

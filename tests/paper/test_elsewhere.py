@@ -33,6 +33,7 @@ def outcomes_of(*times):
 @pytest.mark.parametrize("rounds", [20, 21, 100, 10**6])
 @pytest.mark.parametrize("delta", [0.3, 1e-4])
 def test_the_threshold_is_that_of_the_authors(rounds, delta):
+    """Paper: older threshold."""
     # They stop where GLR/2 > ln((1 + ln t)/δ); round 20 is the last one that is held.
     found = required(stylised.stylised([0.5, delta]), rounds, 1)
     assert found / 2 == pytest.approx(math.log((1 + math.log(rounds)) / delta), rel=1e-3)

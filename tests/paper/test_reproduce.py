@@ -24,6 +24,9 @@ def test_the_entries_are_those_of_the_paper_and_five_more():
 
 
 def test_every_entry_and_again_from_the_store(furthest, tmp_path):
+    """Paper: Figure 1, Figure 2, Figure 3, Figure 4, Figure 5, Figure 6, Figure 7, Figure 8, Figure
+    9, Figure 10, Table 1, Table 4, Table 5, Table 6, Table 7, Table 8.
+    """
     first = furthest("reproduce", "all", "--runs", "2", "--jobs", "2", "--out", "out", "--json")
     assert first.returncode == 0, first.stderr
     data = json.loads(first.stdout)

@@ -14,6 +14,7 @@ ROUNDS = 200
 @pytest.mark.parametrize("cap", [1.0, 2.0])
 @pytest.mark.parametrize("instance", instances(), ids=lambda instance: instance.name)
 def test_pulls_what_the_formulas_say(instance: Instance, cap: float) -> None:
+    """Paper: DKM."""
     game = GreedyGame(len(instance.problem.arms), lambda data: 1 / data.counts, cap)
     ran = compiled("dkm", instance, ROUNDS, seed=3, cap=cap)
     assert ran.arms == independent(game.choose, instance, ROUNDS, seed=3)

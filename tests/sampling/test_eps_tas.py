@@ -11,6 +11,7 @@ from furthest.sampling import eps_tas
 
 @pytest.mark.parametrize("notion", ["additive", "multiplicative"])
 def test_best_of_grid_by_brute_force(notion):
+    """Paper: simplex grid."""
     rng = np.random.default_rng(2)
     arms, answers = rng.standard_normal((4, 3)), rng.standard_normal((5, 3))
     problem = Problem(arms, np.vstack([answers, 1.5 * answers[:1]]), eps=0.3, notion=notion)
@@ -34,6 +35,7 @@ def test_best_of_grid_by_brute_force(notion):
 
 
 def test_grid_and_exact_solver_stop_at_about_the_same_time():
+    """Paper: ε-TaS, simplex grid."""
     instance = ft.hard(arms="basis")
     means = [
         ft.simulate(

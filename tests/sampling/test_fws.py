@@ -90,6 +90,7 @@ CASES += [(instance, name) for instance in instances()[1:3] for name in ("furthe
     ("instance", "z_oracle"), CASES, ids=[f"{instance.name} {name}" for instance, name in CASES]
 )
 def test_every_round_is_as_the_formulas_say(instance: Instance, z_oracle: str) -> None:
+    """Paper: FWS."""
     problem, arms = instance.problem, instance.problem.arms
     count, games = len(arms), 0
     c, e = constants(problem)

@@ -25,6 +25,7 @@ def least_eigenvalue(arms, counts) -> float:
 @pytest.mark.parametrize("instance", [*instances(), *shapes()], ids=lambda instance: instance.name)
 @pytest.mark.parametrize("ratio", [0.2, 1.0])
 def test_every_round_is_as_the_formulas_say(instance: Instance, ratio: float) -> None:
+    """Paper: Lazy TaS."""
     problem = instance.problem
     renewal, turn, weights, forced = 0, 0, None, 0
     for step in steps("lazy-tas", instance, ROUNDS, ratio=ratio):

@@ -20,6 +20,7 @@ def widths(data: Data) -> Array:
 
 @pytest.mark.parametrize("instance", instances(), ids=lambda instance: instance.name)
 def test_pulls_what_the_formulas_say(instance: Instance) -> None:
+    """Paper: LinGame."""
     game = GreedyGame(len(instance.problem.arms), widths)
     ran = compiled("lingame", instance, ROUNDS, seed=3)
     assert ran.arms == independent(game.choose, instance, ROUNDS, seed=3)

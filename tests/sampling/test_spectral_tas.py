@@ -19,6 +19,7 @@ PROBLEM = Problem.spectral(PATH, RADIUS, eps=0.1, sigma=0.2)
 
 
 def test_a_step_is_an_exponentiated_gradient():
+    """Paper: SpectralTaS."""
     totals, out = np.array([3.0, 1.0, 2.0]), np.zeros(3)
     spectral_tas.ascend(totals, 4.0, out)
     expected = np.exp(math.sqrt(2 * math.log(3) / 4) * totals)
@@ -72,7 +73,10 @@ def closest(values, weights, z):
 
 @pytest.mark.parametrize("radius", [RADIUS, 1e6])
 def test_without_noise_it_climbs_to_the_optimal_proportions(radius):
-    """What it has measured after 3,000 rounds is worth nearly as much as what is best."""
+    """What it has measured after 3,000 rounds is worth nearly as much as what is best.
+
+    Paper: SpectralTaS.
+    """
     problem = Problem.spectral(PATH, radius, eps=0.1, sigma=0.2)
     strategy = ft.Strategy("spectral-tas", stopping="glr", threshold="theory")
     loop = Loop(strategy, problem, MU, [1e-300], np.random.default_rng(0))

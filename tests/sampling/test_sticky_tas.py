@@ -27,6 +27,7 @@ def region(instance: Instance, data, directions, power: float) -> list:
 @pytest.mark.parametrize("instance", [*instances(), *shapes()], ids=lambda instance: instance.name)
 @pytest.mark.parametrize("options", [{}, {"points": 1}, {"points": 12, "power": 0.3}], ids=str)
 def test_every_round_is_as_the_formulas_say(instance: Instance, options: dict) -> None:
+    """Paper: Sticky TaS."""
     problem = instance.problem
     count, designs = len(problem.arms), 0
     order = list(range(len(problem.answers)))[::-1]

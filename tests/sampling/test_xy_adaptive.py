@@ -55,6 +55,7 @@ class XYAdaptive:
 
 @pytest.mark.parametrize("instance", instances(), ids=lambda instance: instance.name)
 def test_pulls_what_the_formulas_say(instance: Instance) -> None:
+    """Paper: XY-Adaptive."""
     problem = instance.problem
     rule = XYAdaptive(len(problem.arms), len(problem.answers))
     ran = compiled("xy-adaptive", instance, ROUNDS, seed=3)

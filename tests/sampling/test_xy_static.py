@@ -24,6 +24,7 @@ def choose(data: Data) -> int:
 
 @pytest.mark.parametrize("instance", instances(), ids=lambda instance: instance.name)
 def test_pulls_what_the_formulas_say(instance: Instance) -> None:
+    """Paper: XY-Static."""
     ran = compiled("xy-static", instance, ROUNDS, seed=3)
     assert ran.arms == independent(choose, instance, ROUNDS, seed=3)
     assert ran.counts.sum() == ROUNDS

@@ -85,6 +85,7 @@ class PlainStopping:
     ],
 )
 def test_decisions(notion, candidate, threshold, schedule):
+    """Paper: Equation 5, sticky and lazy updates."""
     instance = instances.circle(eps=0.3, notion=notion, seed=4)
     problem, task = instance.problem, instance.problem.task
     strategy = Strategy("uniform", candidate, threshold=threshold, schedule=schedule)
@@ -121,6 +122,7 @@ def decisions(schedule, sampling="uniform"):
 
 @pytest.mark.parametrize("grid", ["constant", "geometric", "decreasing", "bernoulli"])
 def test_sticky_is_never_later_than_lazy(grid):
+    """Paper: sticky and lazy updates."""
     # The tests of lazy are among those of sticky, on the same measurements: τ_sticky ≤ τ_lazy.
     sticky, lazy = decisions(f"sticky:{grid}"), decisions(f"lazy:{grid}")
     assert (sticky <= lazy).all()
@@ -128,6 +130,7 @@ def test_sticky_is_never_later_than_lazy(grid):
 
 
 def test_lazy_stops_on_its_grid_only():
+    """Paper: sticky and lazy updates."""
     # The test of round t uses the t − 1 measurements before it.
     assert ((decisions("lazy:constant,start=20") + 1) % 20 == 0).all()
 

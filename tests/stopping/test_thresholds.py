@@ -33,6 +33,7 @@ def objective(lam, x):
 
 @pytest.mark.parametrize("x", [0.0, 0.01, 0.5, 1.0, 2.302585, 4.60517, 13.8, 50.0, 700.0])
 def test_concentration_function(x):
+    """Paper: Equation 9."""
     found = concentration(x)
     with mpmath.workdps(30):
         grid = [mpmath.mpf(1) / 2 + mpmath.mpf(i) / 600 for i in range(1, 300)]
@@ -61,6 +62,7 @@ def test_concentration_function_far_out(x):
 
 @pytest.mark.parametrize("rounds", [4, 7, 100, 10**6])
 def test_formulas_of_the_thresholds(rounds):
+    """Paper: Equation 6, experiments' threshold."""
     problem = instances.random(d=3, arms=7).problem
     deltas = [0.3, 0.1, 1e-6]
     makes = (thresholds.paper, thresholds.paper_before, thresholds.theory)

@@ -19,7 +19,10 @@ SAME = 1e-24
 
 @inlined
 def margin(task: Task, values: Vector, z: int, x: int) -> float:
-    """n = ⟨μ, z − c·x⟩ + e."""
+    """n = ⟨μ, z − c·x⟩ + e.
+
+    Paper: alternatives.
+    """
     return values[z] - task.c * values[x] + task.e
 
 
@@ -70,6 +73,8 @@ def nearest(
 
     Gives up, with whatever it has, once the distance is below `limit`. Without any alternative
     the distance is infinite and x = −1.
+
+    Paper: Lemma C.1, Lemma C.2.
     """
     floor = SAME * own
     best, where = math.inf, -1
@@ -89,7 +94,10 @@ def nearest(
 
 @inlined
 def statistic(task: Task, evidence: Evidence, z: int, limit: float) -> tuple[float, int]:
-    """GLR statistic of answer z: squared distance of its nearest alternative in the metric V_N."""
+    """GLR statistic of answer z: squared distance of its nearest alternative in the metric V_N.
+
+    Paper: Equation 5, likelihood ratio.
+    """
     norms = evidence.norms
     own = contrast_norms(task.answer_columns, evidence.projected, z, task.c, norms)
     return nearest(task, evidence.values, z, norms, own, limit)

@@ -14,7 +14,10 @@ TIE = 1e-12
 
 @kernel
 def greedy_answer(values: Vector) -> int:
-    """z*(μ): the answer of largest value."""
+    """z*(μ): the answer of largest value.
+
+    Paper: greedy answers.
+    """
     best = 0
     for z in range(1, values.shape[0]):
         if values[z] > values[best] + TIE * abs(values[best]):
@@ -24,7 +27,10 @@ def greedy_answer(values: Vector) -> int:
 
 @kernel
 def is_near_best(task: Task, values: Vector, z: int, top: float) -> bool:
-    """Whether z is ε-best when the best value is `top`."""
+    """Whether z is ε-best when the best value is `top`.
+
+    Paper: additive notion, multiplicative notion.
+    """
     return values[z] - task.c * top + task.e >= 0.0
 
 
@@ -33,6 +39,8 @@ def instantaneous_furthest(task: Task, evidence: Evidence) -> tuple[int, float]:
     """z_F(μ_t, N_t) and its GLR statistic: the ε-best answer that is easiest to verify by now.
 
     Remembered until the next measurement, since candidate and sampling rule both ask for it.
+
+    Paper: instantaneous furthest answers.
     """
     clock = evidence.clock
     if clock[Clock.MEMO_ROUND] == clock[Clock.ROUNDS]:

@@ -110,7 +110,10 @@ def no_evidence(task: Task) -> Evidence:
 def take_in(
     task: Task, evidence: Evidence, arm: int, reward: float, size: int = 1, within: float = 0.0
 ) -> None:
-    """Take in one measurement, or the sum of `size` of one arm with the squares `within` them."""
+    """Take in one measurement, or the sum of `size` of one arm with the squares `within` them.
+
+    Paper: least squares.
+    """
     clock, share = evidence.clock, float(size)
     before = clock[Clock.ROUNDS]
     clock[Clock.ROUNDS] += size
@@ -172,7 +175,10 @@ def design_arm(task: Task, evidence: Evidence) -> int:
 
 @kernel
 def _update(task: Task, evidence: Evidence, arm: int, surprise: float, size: float) -> None:
-    """Sherman–Morrison for V⁻¹ and for everything derived from it; `size` times the same arm."""
+    """Sherman–Morrison for V⁻¹ and for everything derived from it; `size` times the same arm.
+
+    Paper: Lemma E.23.
+    """
     a = task.arms[arm]
     d = a.shape[0]
     step = evidence.step
@@ -232,6 +238,8 @@ def recompute(task: Task, evidence: Evidence) -> None:
 
     Where V is singular to rounding, what the updates have made of it stays: after a singular design
     V⁻¹ = 0 and μ_t = 0, which say nothing, and the residual is the sum of squares, never too small.
+
+    Paper: design matrix, least squares.
     """
     d = task.arms.shape[1]
     pulls = evidence.along_arms

@@ -62,6 +62,8 @@ def closest_alternative(
     """(μ − λ)/σ as scale · direction, for λ the closest alternative to the answer at V_w.
 
     0 while σ cannot be estimated, or V_w has no factor: then slack alone decides what is gained.
+
+    Paper: closest alternative.
     """
     factor, columns, direction = player.factor, player.columns, player.direction
     weighted_information(task.arms, task.outer, weights, player.packed, factor)
@@ -100,6 +102,8 @@ def optimistic_gains(
     """U_a = min{(|⟨μ − λ, a⟩|/σ + √c_a)², cap}, (μ − λ)/σ = scale · direction.
 
     The slack is c_a = min{bonus · width_a, most}.
+
+    Paper: Equation 21, Lemma E.17.
     """
     combine(direction, arm_columns, out)
     for a in range(out.shape[0]):

@@ -47,7 +47,10 @@ def learner_weights(learner: Learner, out: Vector) -> None:
 
 @kernel
 def learn(learner: Learner, weights: Vector, gains: Vector) -> None:
-    """Take in the gains (losses are −gains) that the weights of this round met."""
+    """Take in the gains (losses are −gains) that the weights of this round met.
+
+    Paper: Lemma E.14.
+    """
     losses = learner.losses
     arms = losses.shape[0]
     mean, largest = 0.0, -math.inf

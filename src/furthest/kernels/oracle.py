@@ -300,6 +300,8 @@ def furthest_design(oracle: Oracle, task: Task, values: Vector, gap: float) -> i
     """z_F(μ) for values = answers·μ, its weights good to the relative `gap`.
 
     Where the multiplicative notion has no ε-optimal answer (max value ≤ 0): the greedy answer.
+
+    Paper: Equation 2.
     """
     lower, upper, candidates = oracle.lower, oracle.upper, oracle.candidates
     greedy = int(np.argmax(values))

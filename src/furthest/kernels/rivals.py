@@ -24,6 +24,8 @@ def rival(task: Task, evidence: Evidence, z: int, width: float) -> tuple[int, fl
     gap = max over x ≠ z of ⟨μ_t, x − z⟩/σ + ‖x − z‖_{V⁻¹} √width (Xu, Honda & Sugiyama 2018).
     LinGapE stops at gap ≤ ε/σ; for z greedy and the additive notion that is GLR(z) ≥ width. Without
     any x that differs from z, x = −1; while σ cannot be estimated, x is the least known.
+
+    Paper: LinGapE, gap rule.
     """
     norms, values, precision = evidence.norms, evidence.values, evidence.precision[0]
     floor = SAME * contrast_norms(task.answer_columns, evidence.projected, z, 1.0, norms)

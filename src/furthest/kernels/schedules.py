@@ -52,6 +52,8 @@ def on_grid(rule: Schedule, this_round: int, luck: float) -> bool:
     """Whether this round is on the grid; moves the grid on. The first call always is.
 
     `luck` is uniform on [0, 1), where the schedule is random.
+
+    Paper: sticky and lazy updates.
     """
     if rule.mode == Mode.EVERY:
         return True
@@ -70,7 +72,10 @@ def on_grid(rule: Schedule, this_round: int, luck: float) -> bool:
 
 @kernel
 def _after(rule: Schedule, last: int, index: int) -> int:
-    """The grid round that follows `last`."""
+    """The grid round that follows `last`.
+
+    Paper: grids.
+    """
     if last == 0:
         return rule.start
     if rule.grid == Grid.CONSTANT:

@@ -28,6 +28,8 @@ def track(
     """The arm to pull: C follows the sum of all weights so far, D the weights of this round.
 
     D-tracking as the paper's appendix has it, argmin N − (t − n₀)w.
+
+    Paper: C-tracking, D-tracking, Lemma E.9.
     """
     if mode == Tracking.C:
         return most_behind(counts, cumulative, 1.0)
@@ -55,7 +57,10 @@ def catch_up(counts: Counts, cumulative: Vector, rounds: int) -> bool:
 
 @kernel
 def explore(weights: Vector, share: float, out: Vector) -> None:
-    """Forced exploration: out = share/K + (1 − share)·w."""
+    """Forced exploration: out = share/K + (1 − share)·w.
+
+    Paper: forced exploration.
+    """
     arms = weights.shape[0]
     for a in range(arms):
         out[a] = share / arms + (1.0 - share) * weights[a]

@@ -31,7 +31,10 @@ def start(task: Task, *, scale: float, power: float) -> Decreasing:
 
 @kernel
 def choose(rule: Decreasing, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """One round of LεBAI's game about the question with ε_t."""
+    """One round of LεBAI's game about the question with ε_t.
+
+    Paper: conjecture.
+    """
     eps = rule.scale * (evidence.clock[Clock.ROUNDS] + 1.0) ** -rule.power
     question = Task(
         task.arms,

@@ -140,6 +140,7 @@ def draws(notion: Notion) -> dict[float, Draws]:
 
 
 def _by_candidate(name: str, notion: Notion) -> Entry:
+    """Paper: Table 1, Table 7."""
     rules = printed.BY_CANDIDATE[notion]
     return Entry(
         name,
@@ -174,6 +175,7 @@ def _sticky_tas() -> Times:
 
 
 def _original(name: str, notion: Notion) -> Entry:
+    """Paper: Table 4, Table 6."""
     narrow = math.sqrt(10)  # these tables print deviations of sub-samples of 10 runs
     modified = printed.MODIFIED_SIGMA[notion]
     return Entry(
@@ -201,6 +203,7 @@ def _original(name: str, notion: Notion) -> Entry:
 
 
 def _allocation(name: str, notion: Notion) -> Entry:
+    """Paper: Table 5, Table 8."""
     pulls = printed.PULLS[notion]
     return Entry(
         name,
@@ -216,6 +219,7 @@ def _allocation(name: str, notion: Notion) -> Entry:
 
 
 def _greedy_or_furthest(name: str, notion: Notion) -> Entry:
+    """Paper: Figure 2, Figure 5."""
     boxes = {}
     for rule in MODIFIED:
         boxes[LABELS[rule]] = on_hard(rule, notion)
@@ -235,6 +239,7 @@ def _greedy_or_furthest(name: str, notion: Notion) -> Entry:
 
 
 def _comparison(name: str, notion: Notion) -> Entry:
+    """Paper: Figure 3, Figure 9."""
     boxes = {LABELS[rule]: on_hard(rule, notion) for rule in COMPARED}
     return Entry(
         name,
@@ -250,6 +255,7 @@ def _comparison(name: str, notion: Notion) -> Entry:
 
 
 def _dimensions(name: str, notion: Notion) -> Entry:
+    """Paper: Figure 4, Figure 10."""
     return Entry(
         name,
         f"Random instances in dimension 6, 8, 10, 12, {notion}",
@@ -268,6 +274,7 @@ def _dimensions(name: str, notion: Notion) -> Entry:
 
 
 def _characteristic(name: str, notion: Notion) -> Entry:
+    """Paper: Figure 1, Figure 8."""
     return Entry(
         name,
         f"Furthest against greedy answer: characteristic times, {notion}",
@@ -287,6 +294,7 @@ def scheduled(mode: str, grid: str) -> Runs:
 
 
 def _schedules() -> Entry:
+    """Paper: Figure 6."""
     every = on_hard("lebai", "multiplicative")
     return Entry(
         "figure-6",
@@ -317,6 +325,7 @@ def _schedules() -> Entry:
 
 
 def _tracking() -> Entry:
+    """Paper: Figure 7."""
     return Entry(
         "figure-7",
         "Tracking and forced exploration of LεBAI, hard instance, multiplicative",
@@ -364,6 +373,7 @@ ASYMPTOTIC = {
 
 
 def _asymptotics() -> Entry:
+    """Paper: Theorem 4.1."""
     return Entry(
         "asymptotics",
         "Left open: stopping time / ln(1/δ) down to δ = 10⁻¹⁰⁰, hard instance, multiplicative",

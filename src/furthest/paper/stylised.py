@@ -23,7 +23,10 @@ UNPROVEN = Guarantee(proven=False, noise="any", words="heuristic: no proof")
 
 
 def stylised(deltas: Sequence[float]) -> Threshold:
-    """2 ln((1 + ln t)/δ)."""
+    """2 ln((1 + ln t)/δ).
+
+    Paper: older threshold.
+    """
     return Threshold(2.0, math.exp(3), np.array([2 * math.log(1 / delta) for delta in deltas]))
 
 

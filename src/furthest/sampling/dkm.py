@@ -32,7 +32,10 @@ def start(task: Task, *, cap: float = 1.0) -> Dkm:
 
 @kernel
 def choose(rule: Dkm, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """One round of the game, with slack 2 ln t / N_a; an arm without a pull counts as with one."""
+    """One round of the game, with slack 2 ln t / N_a; an arm without a pull counts as with one.
+
+    Paper: DKM.
+    """
     for a in range(rule.widths.shape[0]):
         rule.widths[a] = 1.0 / max(evidence.counts[a], 1)
     return play(rule.game, task, evidence, rule.widths)

@@ -67,7 +67,10 @@ def _nearness(task: Task, allocations: Matrix) -> NDArray[np.float64]:
 
 @kernel
 def choose(rule: EpsTas, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """C-tracking of w_F(μ_t); arms that fall behind √t − K/2 are explored first."""
+    """C-tracking of w_F(μ_t); arms that fall behind √t − K/2 are explored first.
+
+    Paper: ε-TaS.
+    """
     cumulative = rule.cumulative
     if not catch_up(evidence.counts, cumulative, evidence.clock[Clock.ROUNDS]):
         weights = rule.oracle.weights[0]
@@ -83,7 +86,10 @@ def choose(rule: EpsTas, task: Task, evidence: Evidence, stopping: Stopping) -> 
 
 @kernel
 def best_of_grid(nearness: NDArray[np.float64], values: Vector, c: float, e: float) -> int:
-    """The allocation with the largest max over ε-best z of min over x of n_x²/‖z − c·x‖²."""
+    """The allocation with the largest max over ε-best z of min over x of n_x²/‖z − c·x‖².
+
+    Paper: simplex grid.
+    """
     highest, best = 0.0, 0
     for g in range(nearness.shape[0]):
         for z in range(values.shape[0]):

@@ -56,7 +56,10 @@ def _optimal_weights(task: Task, truth: Vector | None) -> Vector:
 
 @kernel
 def choose(rule: Fixed, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """argmin over arms of N_a − t·w_a."""
+    """argmin over arms of N_a − t·w_a.
+
+    Paper: Fixed.
+    """
     return most_behind(evidence.counts, rule.weights, float(evidence.clock[Clock.ROUNDS]))
 
 

@@ -96,7 +96,10 @@ def start(task: Task, *, z_oracle: str = "instantaneous-furthest") -> Fws:
 
 @kernel
 def choose(rule: Fws, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """Uniform exploration or a Frank–Wolfe step; then the arm of largest W_a/N_a."""
+    """Uniform exploration or a Frank–Wolfe step; then the arm of largest W_a/N_a.
+
+    Paper: FWS.
+    """
     step, cumulative = rule.step, rule.cumulative
     arms = step.shape[0]
     this_round = evidence.clock[Clock.ROUNDS] + 1

@@ -27,7 +27,10 @@ def start(task: Task) -> GStatic:
 
 @kernel
 def choose(rule: GStatic, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """argmin over arms a of max over arms b of ‖b‖²_{(V + aaᵀ)⁻¹}."""
+    """argmin over arms a of max over arms b of ‖b‖²_{(V + aaᵀ)⁻¹}.
+
+    Paper: G-Static.
+    """
     consider_arms(rule.plan, task, evidence)
     return best_arm(rule.plan.worst, evidence.counts)
 

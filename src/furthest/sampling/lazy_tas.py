@@ -70,6 +70,8 @@ def choose(rule: LazyTas, task: Task, evidence: Evidence, stopping: Stopping) ->
 
     The paper tracks among arms of positive target only. That holds by itself: the targets add up
     to one pull more than was made, so some arm is behind, while an arm without target is not.
+
+    Paper: Lazy TaS.
     """
     state, allotted = rule.state, rule.allotted
     rounds = evidence.clock[Clock.ROUNDS]

@@ -3,6 +3,8 @@
 Jourdan & Degenne (2022), "Choosing Answers in ε-Best-Answer Identification for Linear Bandits",
 algorithm 1. Asymptotically optimal with the exact furthest answer as Z-oracle; the instantaneous
 furthest answer is the authors' heuristic for it.
+
+Paper: Algorithm 1, Theorem 4.1.
 """
 
 import math
@@ -66,6 +68,8 @@ def start(
 
     slack="log" is c_a = 2 ln t ‖a‖²_{V⁻¹}, which the paper's experiments use; slack="theory" is
     c_a = min{f(t²)‖a‖²_{V⁻¹}, 4·bound²} of its theorem, for a known bound on |⟨μ, a⟩|/σ over arms.
+
+    Paper: Z-oracle, Equation 20.
     """
     arms = task.arms.shape[0]
     for name, flag in (("forced", forced), ("capped", capped)):
@@ -103,6 +107,8 @@ def _theory_bonus(arms: int) -> Vector:
     """f(t²) = 2β(t², t⁻⁶) with the theory's threshold β (paper's appendix, b = 1, α = 3).
 
     The paper prints β(t², t^{2/3}); its proofs use probabilities t^{−α}.
+
+    Paper: exploration bonus.
     """
     return np.array(
         [
@@ -115,7 +121,10 @@ def _theory_bonus(arms: int) -> Vector:
 
 @kernel
 def choose(rule: Lebai, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """One round of the game; returns the arm that is most behind its target."""
+    """One round of the game; returns the arm that is most behind its target.
+
+    Paper: Algorithm 1.
+    """
     this_round = evidence.clock[Clock.ROUNDS] + 1
     if rule.z_oracle == Candidate.INSTANTANEOUS:
         answer, _ = instantaneous_furthest(task, evidence)
@@ -168,5 +177,5 @@ RULE = Rule(
     choose=choose,
     source="Jourdan & Degenne (2022), algorithm 1 (LεBAI)",
     optimality="asymptotically optimal with the exact furthest answer as Z-oracle and the theory's "
-    "slack (theorem 1); the default is the authors' heuristic",
+    "slack (theorem 4.1); the default is the authors' heuristic",
 )

@@ -35,7 +35,10 @@ def capped_game(name: str, task: Task, cap: float) -> GreedyGame:
 
 @kernel
 def choose(rule: Lingame, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """One round of the game, with slack 2 ln t · ‖a‖²_{V⁻¹}."""
+    """One round of the game, with slack 2 ln t · ‖a‖²_{V⁻¹}.
+
+    Paper: LinGame.
+    """
     return play(rule.game, task, evidence, evidence.widths)
 
 

@@ -39,7 +39,10 @@ def start(task: Task) -> Lingape:
 
 @kernel
 def choose(rule: Lingape, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """argmin over arms of ‖z − x‖_{(V + aaᵀ)⁻¹}, z greedy and x its rival."""
+    """argmin over arms of ‖z − x‖_{(V + aaᵀ)⁻¹}, z greedy and x its rival.
+
+    Paper: LinGapE.
+    """
     rounds = evidence.clock[Clock.ROUNDS]
     z = greedy_answer(evidence.values)
     x, _ = rival(task, evidence, z, width(stopping, task, rounds))

@@ -65,7 +65,10 @@ def start(task: Task, *, smoothness: Smoothness | None = None) -> SpectralTas:
 
 @kernel
 def choose(rule: SpectralTas, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """One step of ascent; arms that fall behind √t − K/2 are explored first."""
+    """One step of ascent; arms that fall behind √t − K/2 are explored first.
+
+    Paper: SpectralTaS.
+    """
     if not catch_up(evidence.counts, rule.cumulative, evidence.clock[Clock.ROUNDS]):
         ascend(rule.totals, rule.squares[0], rule.weights)
         for a in range(rule.weights.shape[0]):

@@ -94,7 +94,10 @@ def _directions(count: int, d: int) -> Matrix:
 
 @kernel
 def choose(rule: StickyTas, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """C-tracking of the first answer's proportions; arms behind √t − K/2 are explored first."""
+    """C-tracking of the first answer's proportions; arms behind √t − K/2 are explored first.
+
+    Paper: Sticky TaS.
+    """
     if not catch_up(evidence.counts, rule.cumulative, evidence.clock[Clock.ROUNDS]):
         _follow_first_answer(rule, task, evidence)
     return most_behind(evidence.counts, rule.cumulative, 1.0)

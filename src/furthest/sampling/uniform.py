@@ -22,7 +22,10 @@ def start(task: Task) -> Uniform:
 
 @kernel
 def choose(rule: Uniform, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """Round robin."""
+    """Round robin.
+
+    Paper: Uniform.
+    """
     return int(evidence.clock[Clock.ROUNDS] % rule.arms)
 
 

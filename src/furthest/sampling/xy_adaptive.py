@@ -62,7 +62,10 @@ def start(task: Task, *, alpha: float = 0.1) -> XYAdaptive:
 
 @kernel
 def choose(rule: XYAdaptive, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """argmin over arms of max over pairs of active answers of ‖z − x‖²_{(V + aaᵀ)⁻¹}."""
+    """argmin over arms of max over pairs of active answers of ‖z − x‖²_{(V + aaᵀ)⁻¹}.
+
+    Paper: XY-Adaptive.
+    """
     progress = rule.phase[Phase.SPREAD] / evidence.clock[Clock.ROUNDS]
     if progress < rule.phase[Phase.GOAL]:
         rule.phase[Phase.GOAL] = rule.alpha * progress

@@ -39,7 +39,10 @@ def start(task: Task) -> XYStatic:
 
 @kernel
 def choose(rule: XYStatic, task: Task, evidence: Evidence, stopping: Stopping) -> int:
-    """argmin over arms of max over pairs of answers of ‖z − x‖²_{(V + aaᵀ)⁻¹}."""
+    """argmin over arms of max over pairs of answers of ‖z − x‖²_{(V + aaᵀ)⁻¹}.
+
+    Paper: XY-Static.
+    """
     consider_differences(rule.plan, task, evidence, rule.active)
     return best_arm(rule.plan.worst, evidence.counts)
 

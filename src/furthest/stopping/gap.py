@@ -29,7 +29,10 @@ class Gap(NamedTuple):
 def judge(
     test: Gap, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
 ) -> tuple[int, int]:
-    """Level by level."""
+    """Level by level.
+
+    Paper: gap rule.
+    """
     threshold, rounds, reached = test.threshold, evidence.clock[Clock.ROUNDS], nominee.reached
     while reached < threshold.offsets.shape[0]:
         _, gap = rival(task, evidence, nominee.answer, required(threshold, rounds, reached))

@@ -1,6 +1,6 @@
 """GLR: the squared distance of the nearest alternative exceeds a threshold.
 
-Jourdan & Degenne (2022), equation 2. With the threshold `mixture` an e-value takes the place of the
+Jourdan & Degenne (2022), equation 5. With the threshold `mixture` an e-value takes the place of the
 statistic: that is a test of its own, in mixture.py.
 """
 
@@ -19,7 +19,7 @@ from furthest.stopping.within import of_question
 from furthest.task import Task
 
 WHAT = "the candidate's evidence exceeds the threshold"
-SOURCE = f"{PAPER}, equation 2"
+SOURCE = f"{PAPER}, equation 5"
 MEANING = "GLR statistic; below 0 a rival is ahead by more than ε"
 
 
@@ -33,7 +33,10 @@ class Glr(NamedTuple):
 def judge(
     test: Glr, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
 ) -> tuple[int, int]:
-    """Level by level."""
+    """Level by level.
+
+    Paper: Equation 5, Lemma 3.1.
+    """
     threshold, rounds, reached = test.threshold, evidence.clock[Clock.ROUNDS], nominee.reached
     while reached < threshold.offsets.shape[0] and nominee.glr > required(
         threshold, rounds, reached

@@ -64,6 +64,8 @@ def nominate(
     """The candidate answer, renewed as the schedule wants.
 
     Takes parts of `Stopping` so that it is compiled once for all tests.
+
+    Paper: sticky and lazy updates.
     """
     answer, reached = progress[Progress.ANSWER], progress[Progress.REACHED]
     due = on_grid(schedule, evidence.clock[Clock.ROUNDS] + 1, luck)

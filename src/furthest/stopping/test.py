@@ -60,6 +60,8 @@ class Guarantee:
         proven: Whether it is a theorem that the answer is not ε-best with probability at most δ …
         noise: … for this kind of noise.
         words: The same in words.
+
+    Paper: PAC.
     """
 
     proven: bool

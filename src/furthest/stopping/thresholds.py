@@ -63,6 +63,8 @@ def concentration(x: float) -> float:
 
     g_G(λ) = 2λ − 2λ ln(4λ) + ln ζ(2λ) − ½ ln(1 − λ). The paper prints a maximum, which would be
     infinite; its source has the minimum.
+
+    Paper: Equation 9.
     """
     from scipy.optimize import minimize_scalar
     from scipy.special import zeta
@@ -78,7 +80,10 @@ def concentration(x: float) -> float:
 
 
 def theory(task: Task, deltas: Sequence[float]) -> Threshold:
-    """2β(t,δ), β = 2K ln(4 + ln(t/K)) + K·C_G(ln(1/δ)/K)."""
+    """2β(t,δ), β = 2K ln(4 + ln(t/K)) + K·C_G(ln(1/δ)/K).
+
+    Paper: Equation 6, Lemma 3.1.
+    """
     arms = len(task.arms)
     offsets = [2 * arms * concentration(math.log(1 / delta) / arms) for delta in deltas]
     return Threshold(4.0 * arms, float(arms), np.array(offsets))
@@ -89,6 +94,8 @@ def paper(task: Task, deltas: Sequence[float]) -> Threshold:
 
     The paper says so, and prints β = 4 ln((4 + ln(t/2))/δ) for d = 2, where ln(1/δ) is within the
     bracket and counts fourfold.
+
+    Paper: experiments' threshold.
     """
     d = task.arms.shape[1]
     return Threshold(4.0 * d, float(d), np.array([2 * math.log(1 / delta) for delta in deltas]))
@@ -117,7 +124,7 @@ THRESHOLDS = {
         theory,
         About(
             "GLR > 2β, β(t,δ) = 2K ln(4 + ln(t/K)) + K·C_G(ln(1/δ)/K)",
-            f"{PAPER}, lemma 4.1, from Kaufmann & Koolen (2021)",
+            f"{PAPER}, lemma 3.1, from Kaufmann & Koolen (2021)",
             Guarantee(
                 proven=True,
                 noise="Gaussian",

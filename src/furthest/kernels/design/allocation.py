@@ -82,6 +82,8 @@ def best_design(
 
     A negative number of steps says that the bracket, though valid, is wider than `gap`. Plain
     Python, so that there is nothing to compile that other kernels do not share; but fit for it.
+
+    Paper: Equation 1.
     """
     k = arms.shape[0]
     fill(weights_out, 1.0 / k)

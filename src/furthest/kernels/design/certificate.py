@@ -25,6 +25,8 @@ def certify_lower(p: Interior, k: int, n: int) -> float:
     Computed such that its error does not grow with the condition of V_w. For any p:
     uᵀV⁻¹u = 2⟨u, p⟩ − pᵀVp + rᵀV⁻¹r with r = u − Vp. At p ≈ V⁻¹u the last term, the only one to
     involve V⁻¹, is of second order.
+
+    Paper: Lemma C.1.
     """
     point = p.point
     weights, distances = point[Row.BEST, :k], point[Row.LEVEL, k : k + n]
@@ -62,6 +64,8 @@ def certify_upper(p: Interior, k: int, n: int) -> float:
     """max_a Σ_x q_x ⟨θ_x, a⟩² / Σ_x q_x ⟨θ_x, u_x⟩² at BEST, whatever the error in θ.
 
     Normalises the multipliers, such that ⟨θ_x, u_x⟩ = 1.
+
+    Paper: Lemma C.6, Equation 8.
     """
     point = p.point
     theta, loads, row = p.white_directions, point[Row.LEVEL, :k], point[Row.WORK]

@@ -28,6 +28,8 @@ def factor_information(arms: Matrix, weights: Vector, row: Vector, factor: Matri
 
     No relative threshold as in `linalg.cholesky`: V_w may be singular at the optimum, and the
     bounds are rechecked. `row` is scratch.
+
+    Paper: design matrix.
     """
     d, k = arms.shape[0], weights.shape[0]
     for i in range(d):
