@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MINIMUM := .venv-minimum
 ADAPTERS := .venv-adapters
+DOCS := .venv-docs
 
-.PHONY: demo test coverage test-slow test-adapters test-minimum lint format tables reproduction bench wheel clean
+.PHONY: demo test coverage test-slow test-adapters test-minimum docs lint format tables reproduction bench wheel clean
 
 demo: $(READY)
 	$(BIN)/furthest demo
@@ -19,7 +20,7 @@ coverage: $(READY)
 	$(BIN)/pytest -m "not slow" -n auto --dist loadfile --cov --cov-report=term
 
 test-slow: $(READY)
-	$(BIN)/python -m pip install --quiet --group notebook --group image --group build
+	$(BIN)/python -m pip install --quiet --group notebook --group image --group build --group docs
 	$(BIN)/pytest -m slow
 
 # With the real packages of the tools that furthest/adapters is for.
@@ -35,6 +36,10 @@ test-minimum: $(MINIMUM)/.ready
 		tests/kernels tests/test_numba.py tests/test_simulation.py tests/test_cli.py \
 		tests/test_columns.py tests/study/test_study.py tests/study/test_postgres.py \
 		tests/study/test_sqlite.py tests/study/test_fork.py tests/study/test_signature.py
+
+# The site, from docs/: begin with out/site/index.html.
+docs: $(DOCS)/.ready
+	$(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going --quiet docs out/site
 
 lint: $(READY)
 	$(BIN)/ruff check
@@ -86,6 +91,13 @@ $(ADAPTERS)/.ready: pyproject.toml
 	$(ADAPTERS)/bin/python -m pip install --quiet --editable . --group dev --group adapters
 	@touch $@
 
+$(DOCS)/.ready: pyproject.toml
+	@echo "setting up $(DOCS), once ..."
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --upgrade pip
+	$(DOCS)/bin/python -m pip install --quiet --editable . --group docs
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(MINIMUM) $(ADAPTERS) .coverage out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(MINIMUM) $(ADAPTERS) $(DOCS) .coverage out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -26,6 +26,8 @@ NAMES = [str(path.relative_to(ROOT)) for path in PAGES]
 NOT_RUN = {
     ("README.md", "make demo"): "sets up an environment; its parts are run by other tests",
 }
+# Run by tests/adapters/test_page.py, where the packages are that it needs.
+ELSEWHERE = {"docs/adapters.md"}
 # What stands on the page takes long; the same with small numbers does not.
 QUICKER = {
     "--runs 5000": "--runs 20",
@@ -145,12 +147,20 @@ def missing(page: str) -> list[str]:
     return [package for package in needed if importlib.util.find_spec(package) is None]
 
 
-@pytest.mark.parametrize("page", pages_with("python"))
+@pytest.mark.parametrize("page", [page for page in pages_with("python") if page not in ELSEWHERE])
 def test_python(page, tmp_path, monkeypatch, port):
     if lacking := missing(page):
         pytest.skip(f"not installed: {', '.join(lacking)} (pip install --group examples)")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FURTHEST_STORAGE", raising=False)
+    run_python(page, port)
+    if page.startswith("docs/examples/"):
+        drawn = {path.name for path in tmp_path.glob("*.png")}
+        assert {path.name for path in pictures(page)} == drawn
+
+
+def run_python(page, port):
+    """What a page has in Python, in one namespace."""
     # Classes and functions of the page belong to a module that nobody can import, as in a script.
     names = {"__name__": "page"}
     for block in blocks(page):
@@ -158,10 +168,6 @@ def test_python(page, tmp_path, monkeypatch, port):
             # Errors show the line of the page.
             lines = "\n" * (block.line - (block.language == "test"))
             exec(compile(lines + block.text.replace(PORT, port), page, "exec"), names)
-    if page.startswith("docs/examples/"):
-        assert {path.name for path in pictures(page)} == {
-            path.name for path in tmp_path.glob("*.png")
-        }
 
 
 @pytest.fixture

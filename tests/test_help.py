@@ -4,10 +4,13 @@ import doctest
 import inspect
 import pydoc
 import re
+from pathlib import Path
 
 import pytest
+import typer
 
 import furthest as ft
+from furthest.cli import app
 
 CALLS = ("create", "load", "ask", "tell", "fail", "add", "status", "certificate", "foresight")
 
@@ -55,3 +58,24 @@ def test_every_field_is_explained(record):
     explained = re.findall(r"^    (\w+): ", "".join(lists), re.MULTILINE)
     fields = getattr(record, "_fields", None) or tuple(record.__dataclass_fields__)
     assert tuple(explained) == tuple(fields)
+
+
+def test_the_commands_use_the_words_of_the_glossary():
+    """Every Greek letter of a help page is explained there, and so are the main words."""
+    page = (Path(__file__).parent.parent / "docs/glossary.md").read_text(encoding="utf-8")
+    terms = " ".join(re.findall(r"^(.+)\n: ", page, re.MULTILINE))
+    texts = " ".join(help_texts(typer.main.get_command(app)))
+    letters = set(re.findall(r"[α-ωΑ-Ω]", texts))
+    assert letters >= set("δεμσ")
+    assert letters <= set(terms)
+    for term in ("arm", "answer", "trial", "certificate", "sampling rule", "stopping rule"):
+        assert term in texts.lower()
+        assert term in terms
+
+
+def help_texts(command):
+    yield command.help or ""
+    for parameter in command.params:
+        yield getattr(parameter, "help", None) or ""
+    for each in getattr(command, "commands", {}).values():
+        yield from help_texts(each)

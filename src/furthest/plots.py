@@ -4,7 +4,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
 
@@ -44,7 +44,8 @@ def _as_written(draw: Callable[P, None]) -> Callable[P, None]:
 
     @wraps(draw)
     def drawn(*arguments: P.args, **options: P.kwargs) -> None:
-        with pyplot().rc_context({"text.parse_math": False}):
+        # An SVG is the same, byte by byte, when it is drawn again.
+        with pyplot().rc_context({"text.parse_math": False, "svg.hashsalt": "furthest"}):
             draw(*arguments, **options)
 
     return drawn
@@ -157,26 +158,54 @@ def explain(
     the largest around μ, in the metric of its own optimal proportions, that meets none of them.
     In more than two dimensions: the plane through μ that holds both most confusing alternatives.
     """
+    plt = pyplot()
+    figure, axes = plt.subplots(1, 3, figsize=(13.5, 4.8), layout="constrained")
+    for axis, draw in zip(axes, _panels(problem, mu, price).values(), strict=True):
+        draw(axis)
+    _save(figure, path)
+
+
+@_as_written
+def explain_apart(
+    problem: "Problem", mu: NDArray[np.float64], price: "Complexity", folder: Path
+) -> None:
+    """The three panels of `explain`, each a file: `answers.svg`, `furthest.svg`, `greedy.svg`."""
+    for name, draw in _panels(problem, mu, price).items():
+        figure, axes = pyplot().subplots(figsize=(4.8, 4.8), layout="constrained")
+        draw(axes)
+        _save(figure, folder / f"{name}.svg")
+
+
+def _panels(
+    problem: "Problem", mu: NDArray[np.float64], price: "Complexity"
+) -> dict[str, Callable[[Any], None]]:
+    """What `explain` shows, by name; both answers in one plane and on one scale."""
     if problem.task.arms.shape[1] < 2:
         raise InputError("the picture needs two dimensions: the arms here vary in one only")
-    plt = pyplot()
     furthest = _Verification.of(problem, mu, price.furthest, price.weights)
     greedy = _Verification.of(problem, mu, price.greedy, price.greedy_weights)
     _check_drawable(furthest.radius, greedy.radius, np.abs(problem.answers @ mu).max() or 1.0)
     plane = _plane(furthest.confusing, greedy.confusing)
-    figure, axes = plt.subplots(1, 3, figsize=(13.5, 4.8), layout="constrained")
-    _draw_answers(axes[0], problem, mu, price)
     reach = 1.5 * max(np.abs(case.ellipse(plane)).max() for case in (furthest, greedy))
-    for axis, case, label, time, colour in (
-        (axes[1], furthest, "furthest", price.T, COLOURS[0]),
-        (axes[2], greedy, "greedy", price.T_greedy, COLOURS[1]),
+    unit = " in cost" if price.in_cost else ""
+    panels: dict[str, Callable[[Any], None]] = {
+        "answers": partial(_draw_answers, problem=problem, mu=mu, price=price)
+    }
+    for label, case, time, colour in (
+        ("furthest", furthest, price.T, COLOURS[0]),
+        ("greedy", greedy, price.T_greedy, COLOURS[1]),
     ):
-        _draw_verification(axis, case, plane, reach, colour, problem)
         name = one_line(problem.answer_names[case.answer])
-        unit = " in cost" if price.in_cost else ""
-        title = f"verifying the {label} answer, {name}: T = {time:.4g}{unit}"
-        axis.set_title(_fitting(title), loc="left", fontsize=11)
-    _save(figure, path)
+        panels[label] = partial(
+            _draw_verification,
+            case=case,
+            title=f"verifying the {label} answer, {name}: T = {time:.4g}{unit}",
+            plane=plane,
+            reach=reach,
+            colour=colour,
+            problem=problem,
+        )
+    return panels
 
 
 @dataclass(frozen=True)
@@ -315,6 +344,7 @@ def _fitting(text: str) -> str:
 def _draw_verification(
     axes: Any,
     case: _Verification,
+    title: str,
     plane: NDArray[np.float64],
     reach: float,
     colour: str,
@@ -350,6 +380,7 @@ def _draw_verification(
     )
     axes.set_xlabel("\n".join(map(_fitting, lines)), fontsize=9)
     axes.set(xticks=[], yticks=[])
+    axes.set_title(_fitting(title), loc="left", fontsize=11)
 
 
 def _save(figure: Any, path: str | Path) -> None:
@@ -357,8 +388,12 @@ def _save(figure: Any, path: str | Path) -> None:
     with warnings.catch_warnings():
         # A font without a letter of somebody's name shows a box there.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
-        write_beside(path, lambda draft: figure.savefig(draft, dpi=160))
+        write_beside(path, lambda draft: figure.savefig(draft, dpi=160, **_dateless(draft)))
     pyplot().close(figure)
+
+
+def _dateless(path: Path) -> dict[str, Any]:
+    return {"metadata": {"Date": None}} if path.suffix == ".svg" else {}
 
 
 def pyplot() -> Any:

@@ -62,7 +62,12 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Find an answer within ε of the best from as few noisy measurements as possible."""
+    """Find an answer within ε of the best from as few noisy measurements as possible.
+
+    An answer is what can be chosen, an arm what can be measured. ε is how much
+    worse than the best an answer may be, δ how probable a wrong one may be, σ
+    the size of the noise, μ the unknown truth. All words: docs/glossary.md.
+    """
 
 
 # Typer carries its own copy of click from some version on; both have the same family tree.

@@ -26,7 +26,7 @@ def command(
         str, typer.Option(help="Sampling rules, comma-separated; `all` for every one.")
     ] = "softmin,lebai,lingame,uniform",
     eps: o.Eps = None,
-    delta: Annotated[float, typer.Option(help="Allowed probability of error.")] = 0.01,
+    delta: Annotated[float, typer.Option(help="δ: allowed probability of a wrong answer.")] = 0.01,
     notion: o.NotionName = None,
     sigma: o.Sigma = None,
     noise: o.Noise = None,

@@ -25,13 +25,13 @@ def command(
     ] = None,
     mu: o.Mu = None,
     delta: o.Delta = None,
-    gap: Annotated[float, typer.Option(help="Relative width of the brackets.")] = 1e-8,
+    gap: Annotated[float, typer.Option(help="Relative width of the bracket of T_ε.")] = 1e-8,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the answers and their alternatives to this file.")
     ] = None,
     json: o.Json = False,
 ) -> None:
-    """Compute T_ε, the furthest answer and its optimal proportions, certified."""
+    """Compute what a question costs at best: T_ε, the furthest answer, where to measure."""
     from furthest.errors import InputError
     from furthest.strategy import check_level
 

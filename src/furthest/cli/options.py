@@ -34,16 +34,20 @@ Instance = Annotated[
     ),
 ]
 Eps = Annotated[
-    float | None, typer.Option(help="How far from the best is good enough.", show_default="0.05")
+    float | None,
+    typer.Option(help="ε: how much worse than the best an answer may be.", show_default="0.05"),
 ]
 NotionName = Annotated[
     str | None,
-    typer.Option(help="additive or multiplicative.", show_default="the instance's own"),
+    typer.Option(
+        help="What ε is: a difference (additive) or a share of the best value (multiplicative).",
+        show_default="the instance's own",
+    ),
 ]
 Sigma = Annotated[
     str | None,
     typer.Option(
-        help="Standard deviation of the noise, one for each arm (`0.1,0.1,2`), or `unknown`.",
+        help="σ: standard deviation of the noise, one for each arm (`0.1,0.1,2`), or `unknown`.",
         show_default="1",
     ),
 ]
@@ -56,30 +60,52 @@ Noise = Annotated[
         show_default="σ",
     ),
 ]
-Mu = Annotated[str | None, typer.Option(help="True parameter, comma-separated.", metavar="X,Y,…")]
+Mu = Annotated[
+    str | None,
+    typer.Option(
+        help="μ: the truth to go by, one weight for each feature; of plain options their values.",
+        metavar="X,Y,…",
+    ),
+]
 Delta = Annotated[
     list[float] | None,
-    typer.Option(help="Allowed probability of error; may be given several times.", metavar="δ"),
+    typer.Option(
+        help="Allowed probability of a wrong answer; may be given several times.", metavar="δ"
+    ),
 ]
-Sampling = Annotated[str, typer.Option(help="Sampling rule; see `furthest rules`.")]
+Sampling = Annotated[
+    str, typer.Option(help="Sampling rule: what decides where to measure; see `furthest rules`.")
+]
 DEFAULT_RULE = DEFAULT
-Candidate = Annotated[str, typer.Option(help="Candidate answer of the stopping rule.")]
+Candidate = Annotated[
+    str, typer.Option(help="Which answer to prove: instantaneous-furthest, furthest or greedy.")
+]
 StoppingRule = Annotated[
     str | None,
     typer.Option(
         "--stopping",
-        help="Stopping rule.",
+        help="Stopping rule: what decides that the evidence suffices.",
         show_default="ranked, or glr if a threshold is named",
     ),
 ]
 ThresholdName = Annotated[
     str | None,
-    typer.Option("--threshold", help="Threshold of the GLR.", show_default="mixture, of the GLR"),
+    typer.Option(
+        "--threshold",
+        help="How much evidence the stopping rule glr asks for.",
+        show_default="mixture, of glr",
+    ),
 ]
 ScheduleName = Annotated[
-    str, typer.Option("--schedule", help="every, sticky:GRID or lazy:GRID[,start=…,ratio=…].")
+    str,
+    typer.Option(
+        "--schedule",
+        help="How often to look: every, sticky:GRID or lazy:GRID[,start=…,ratio=…].",
+    ),
 ]
-Tracking = Annotated[str, typer.Option(help="C or D.")]
+Tracking = Annotated[
+    str, typer.Option(help="How measurements follow the wanted proportions: C or D.")
+]
 RuleOptions = Annotated[
     list[str] | None,
     typer.Option(
@@ -98,7 +124,7 @@ StoppingOptions = Annotated[
 MOST_RUNS = 10**9
 MOST_ROUNDS = 10**15
 
-Runs = Annotated[int, typer.Option(help="Number of runs.", min=1, max=MOST_RUNS)]
+Runs = Annotated[int, typer.Option(help="How many studies to simulate.", min=1, max=MOST_RUNS)]
 Seed = Annotated[int, typer.Option(help="Seed; each run has its own stream.", min=0)]
 Jobs = Annotated[int, typer.Option(help="Worker processes; results do not depend on it.", min=1)]
 Dask = Annotated[

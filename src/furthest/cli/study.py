@@ -55,7 +55,7 @@ def create(
     name: Name,
     instance: o.Instance,
     eps: o.Eps = None,
-    delta: Annotated[float, typer.Option(help="Allowed probability of error.")] = 0.01,
+    delta: Annotated[float, typer.Option(help="δ: allowed probability of a wrong answer.")] = 0.01,
     notion: o.NotionName = None,
     sigma: o.Sigma = None,
     sampling: o.Sampling = o.DEFAULT_RULE,
