@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MINIMUM := .venv-minimum
-ADAPTERS := .venv-adapters
+PACKAGES := .venv-packages
 DOCS := .venv-docs
 
-.PHONY: demo test coverage test-slow test-adapters test-minimum docs lint format tables reproduction bench wheel clean
+.PHONY: demo test coverage test-slow test-packages test-minimum docs lint format tables reproduction bench wheel clean
 
 demo: $(READY)
 	$(BIN)/furthest demo
@@ -23,9 +23,9 @@ test-slow: $(READY)
 	$(BIN)/python -m pip install --quiet --group notebook --group image --group build --group docs
 	$(BIN)/pytest -m slow
 
-# With the real packages of the tools that furthest/adapters is for.
-test-adapters: $(ADAPTERS)/.ready
-	$(ADAPTERS)/bin/pytest tests/adapters
+# With the real packages of the tools that furthest/adapters is for, and of the examples' data.
+test-packages: $(PACKAGES)/.ready
+	$(PACKAGES)/bin/pytest tests/adapters tests/test_docs.py -k "adapters or examples" -n auto
 
 # With the lowest versions that pyproject.toml allows, in an environment of their own. The compiled
 # code has its own place, too: another Numba would write over it. Old releases use what new ones
@@ -84,11 +84,11 @@ $(MINIMUM)/.ready: pyproject.toml
 		--requirement $(MINIMUM)/requirements.txt
 	@touch $@
 
-$(ADAPTERS)/.ready: pyproject.toml
-	@echo "setting up $(ADAPTERS), once ..."
-	$(PYTHON) -m venv $(ADAPTERS)
-	$(ADAPTERS)/bin/python -m pip install --quiet --upgrade pip
-	$(ADAPTERS)/bin/python -m pip install --quiet --editable . --group dev --group adapters
+$(PACKAGES)/.ready: pyproject.toml
+	@echo "setting up $(PACKAGES), once ..."
+	$(PYTHON) -m venv $(PACKAGES)
+	$(PACKAGES)/bin/python -m pip install --quiet --upgrade pip
+	$(PACKAGES)/bin/python -m pip install --quiet --editable ".[all]" --group dev --group adapters --group examples
 	@touch $@
 
 $(DOCS)/.ready: pyproject.toml
@@ -99,5 +99,5 @@ $(DOCS)/.ready: pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(MINIMUM) $(ADAPTERS) $(DOCS) .coverage out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(MINIMUM) $(PACKAGES) $(DOCS) .coverage out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
