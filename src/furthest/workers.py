@@ -62,7 +62,7 @@ def spread(
     left = dict(enumerate(calls))
     if executor is not None:
         try:
-            _make(_sender(executor, function), left, keep, told)
+            _make(_sender(executor, function), left, keep, told, lent=True)
         except BrokenExecutor as error:
             raise _lost(error, left) from error
     elif jobs > 1:
@@ -125,8 +125,14 @@ def _make(
     left: dict[int, tuple[Any, ...]],
     keep: Callable[[int, T], None],
     told: Callable[[int], None],
+    *,
+    lent: bool = False,
 ) -> None:
-    """All calls of `left`, from which those that are finished are removed."""
+    """All calls of `left`, from which those that are finished are removed.
+
+    Where workers are `lent`, what was not made is taken back. Our own end with their pool, and
+    Python 3.11 stumbles over a call that was taken back while it notices that they are gone.
+    """
     futures: dict[Future[T], int] = {}
 
     def take(future: Future[T]) -> int:
@@ -148,7 +154,7 @@ def _make(
                 told(number)
         raise
     finally:
-        for future in futures:
+        for future in futures if lent else ():
             future.cancel()
 
 

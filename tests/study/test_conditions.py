@@ -198,6 +198,7 @@ def test_a_refuted_condition_takes_the_proof_away(sqlite_url):
     html = page.page(study)
     assert 'class="claim not"' in html
     assert "With probability at least" not in html
+    assert "Nothing is proven about these intervals: the features do not explain" in html
 
 
 def test_plain_options_take_over_the_log(sqlite_url):

@@ -22,7 +22,7 @@ KEYS = {
     },
     "listed": {
         *("name", "state", "answer", "answer_name", "eps", "notion", "delta", "arms"),
-        *("measurements", "pending", "error", "budget"),
+        *("measurements", "pending", "error", "budget", "created_at", "changed_at"),
     },
     "verified": {
         *("verified", "state", "standing", "warnings", "measurements", "chained_from"),

@@ -311,3 +311,28 @@ def test_a_crossing_is_counted_from_the_beginning(sqlite_url):
     future = study.foresight()
     assert document["foresight"] == future.to_dict()
     assert document["crossing"]["median"] == 2 + future.median
+
+
+def test_intervals_promise_nothing_where_a_condition_is_refuted(sqlite_url):
+    """Also while the study runs; and where one is in doubt they say so."""
+    line = np.column_stack([np.ones(5), np.linspace(-1, 1, 5)])
+    problem = ft.Problem(line, eps=0.001, sigma=0.2)
+    study = ft.Study.create("a", problem, 0.05, sqlite_url)
+    rng = np.random.default_rng(3)
+    for arm in range(5):
+        study.add(arm, 0.2 * rng.standard_normal())
+    words = picture.answers(study.look())["intervals"]
+    assert words.startswith("With probability at least 95 %")
+    assert words.endswith("hold at once, if what the guarantee rests on does.")
+    trial = study.ask()
+    study.fail(trial, "broke")
+    words = picture.answers(study.look())["intervals"]
+    assert (
+        "if whether a measurement fails has nothing to do with its value, and if what else" in words
+    )
+    for arm in range(5):
+        for _ in range(40):
+            study.add(arm, 1 - line[arm, 1] ** 2 + 0.2 * rng.standard_normal())
+    for document in (picture.answers(study.look()), picture.plane(study.look())):
+        assert document["intervals"].startswith("Nothing is proven about these intervals: ")
+        assert "the features do not explain the values" in document["intervals"]

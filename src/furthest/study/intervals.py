@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from furthest.stopping.intervals import Intervals
+from furthest.study.conditions import IN_DOUBT, REFUTED
 from furthest.study.verdict import Look
 
 Rows = NDArray[np.float64]
@@ -58,10 +59,20 @@ def promise(look: Look) -> str:
             f"The intervals are those by which the stopping rule {test.name} goes. "
             f"Nothing is proven: {test.guarantee.words}."
         )
+    if against := _found_to_be(look, REFUTED, "evidence"):
+        return f"Nothing is proven about these intervals: {'; '.join(against)}."
+    doubts = [f"if {needs}" for needs in _found_to_be(look, IN_DOUBT, "needs")]
+    rest = "if what else" if doubts else "if what"
+    provided = ", and ".join([*doubts, f"{rest} the guarantee rests on does"])
     return (
         f"With probability at least {100 * (1 - delta):.10g} % all of these intervals, at all "
-        "times, and all verdicts hold at once, if what the guarantee rests on does."
+        f"times, and all verdicts hold at once, {provided}."
     )
+
+
+def _found_to_be(look: Look, standing: str, words: str) -> list[str]:
+    """What the log says of the conditions that are of this standing."""
+    return [getattr(each, words) for each in look.conditions if each.standing == standing]
 
 
 def _ends(look: Look, rows: Rows, told: NDArray[np.bool_]) -> Ends:

@@ -66,6 +66,7 @@ from furthest.study.ledger import (
 from furthest.study.records import (
     Certificate,
     Conclusion,
+    Condition,
     Failure,
     Foresight,
     Measurement,
@@ -154,6 +155,7 @@ class Study:
         self._torn = False  # interrupted in the middle of a change
         self._proof: Certificate | None = None
         self._ending: Conclusion | None = None
+        self._examined: tuple[int, Sequence[Condition]] | None = None  # after so many events
         self._ledger = Ledger.of(events, settings)
         self._log: Log | None = None  # while it is locked for writing
         self._snapshot: Snapshot | None = None  # until it is used
@@ -825,11 +827,17 @@ class Study:
 
         Of this furthest.study.picture makes what pages show beside the status.
         """
+        from furthest.study.conditions import base_of, conditions
         from furthest.study.verdict import Look
 
         with self._announced(), self._working():
             self._refresh()
-            return Look(self._fold)
+            fold, seq = self._fold, self._ledger.seq
+            if self._examined is None or self._examined[0] != seq:
+                ended = fold if fold.stopped else None
+                rests_on = conditions(base_of(self._ledger, ended), trust=False)
+                self._examined = seq, rests_on
+            return Look(fold, self._examined[1])
 
     def counting(self, first: int = 0) -> "tuple[Columns, Outcome | None]":
         """The results that count, from this number on, and where the log says that it ended."""

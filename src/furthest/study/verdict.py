@@ -20,7 +20,7 @@ from furthest.stopping.intervals import Intervals, intervals
 from furthest.stopping.nomination import Nominee
 from furthest.stopping.test import Score, StoppingTest
 from furthest.study.fold import Fold, copied
-from furthest.study.records import ACCEPTED, POSSIBLE, RULED_OUT, AnswerVerdict
+from furthest.study.records import ACCEPTED, POSSIBLE, RULED_OUT, AnswerVerdict, Condition
 from furthest.task import Task
 from furthest.verbs import judge
 
@@ -29,9 +29,13 @@ MOST = 2.0**20
 
 
 class Look:
-    """The evidence as it is now; what comes later does not change it."""
+    """The evidence as it is now; what comes later does not change it.
 
-    def __init__(self, fold: Fold) -> None:
+    `conditions` are what all that it says rests on, as far as the log tells.
+    """
+
+    def __init__(self, fold: Fold, conditions: Sequence[Condition] = ()) -> None:
+        self.conditions = conditions
         self._test, self._task, self._state = fold.test, fold.task, copied(fold.state)
         self.settings, self.ready, self.blocked = fold.settings, fold.ready, fold.blocked
         self.values, self.shift = fold.values, fold.shift
