@@ -319,20 +319,19 @@ def test_intervals_promise_nothing_where_a_condition_is_refuted(sqlite_url):
     problem = ft.Problem(line, eps=0.001, sigma=0.2)
     study = ft.Study.create("a", problem, 0.05, sqlite_url)
     rng = np.random.default_rng(3)
-    for arm in range(5):
-        study.add(arm, 0.2 * rng.standard_normal())
+    for trial in study.ask(12):
+        study.tell(trial, 0.2 * rng.standard_normal())
     words = picture.answers(study.look())["intervals"]
     assert words.startswith("With probability at least 95 %")
     assert words.endswith("hold at once, if what the guarantee rests on does.")
-    trial = study.ask()
-    study.fail(trial, "broke")
+    study.fail(study.ask(), "broke")
     words = picture.answers(study.look())["intervals"]
-    assert (
-        "if whether a measurement fails has nothing to do with its value, and if what else" in words
-    )
+    doubt = "if whether a measurement fails has nothing to do with its value, and if what else"
+    assert doubt in words
+    bent = ft.Study.create("b", problem, 0.05, sqlite_url)
     for arm in range(5):
         for _ in range(40):
-            study.add(arm, 1 - line[arm, 1] ** 2 + 0.2 * rng.standard_normal())
-    for document in (picture.answers(study.look()), picture.plane(study.look())):
+            bent.add(arm, 1 - line[arm, 1] ** 2 + 0.2 * rng.standard_normal())
+    for document in (picture.answers(bent.look()), picture.plane(bent.look())):
         assert document["intervals"].startswith("Nothing is proven about these intervals: ")
         assert "the features do not explain the values" in document["intervals"]
