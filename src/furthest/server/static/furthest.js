@@ -212,6 +212,9 @@ addEventListener("resize", () => {
   news();
 });
 
+// Until scripts are at work a form would leave the page: its buttons wait for them.
+document.addEventListener("DOMContentLoaded", () => $$("[data-awake]").forEach((each) => { each.disabled = false; }));
+
 // ---- How long ago, as time goes by.
 
 const UNITS = [[86400, "d"], [3600, "h"], [60, "min"]];
