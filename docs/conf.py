@@ -31,6 +31,7 @@ napoleon_use_ivar = True
 def setup(app: Any) -> None:
     """What Sphinx calls."""
     app.connect("autodoc-process-docstring", _whole_sentence, priority=600)  # after Napoleon
+    app.connect("autodoc-process-docstring", _of_the_paper)
     app.connect("autodoc-skip-member", _is_explained_above)
 
 
@@ -43,6 +44,14 @@ def _whole_sentence(_app: Any, kind: str, *rest: Any) -> None:
                 lines[0] = f"{line.removeprefix(':type: ')}: {lines[0]}"
                 del lines[i]
                 return
+
+
+def _of_the_paper(_app: Any, _kind: str, *rest: Any) -> None:
+    """What an item of the paper is says the page that lists them."""
+    lines: list[str] = rest[-1]
+    for i, line in enumerate(lines):
+        if line.startswith("Paper: "):
+            lines[i] = line.replace("Paper", ":doc:`In the paper <paper-map>`", 1)
 
 
 def _is_explained_above(_app: Any, _kind: str, _name: str, thing: Any, *_rest: Any) -> bool | None:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from mapping import main, of_file, row, words  # type: ignore[import-not-found]
 
-HEAD = """# What shows it
+HEAD = """# The README, claim by claim
 
 <!-- Made by scripts/claims.py from docs/claims.toml: edit that. -->
 
