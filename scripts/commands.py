@@ -5,6 +5,7 @@
 What --check does: scripts/mapping.py.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,7 +62,7 @@ def shown(parameter: Any) -> str:
 
 def meaning(parameter: Any) -> str:
     """What its help says, with its default."""
-    said = str(parameter.help or "").replace("|", "\\|").replace("*", "\\*")
+    said = written(parameter.help)
     default = parameter.default
     if isinstance(parameter.show_default, str):
         default = parameter.show_default
@@ -78,6 +79,12 @@ def listed(command: Any) -> list[tuple[str, str]]:
     return [(shown(each), meaning(each)) for each in kept]
 
 
+def written(said: str | None) -> str:
+    """A help text on a page: options as code, and nothing else that means something there."""
+    plain = " ".join((said or "").split()).replace("|", "\\|").replace("*", "\\*")
+    return re.sub(r"(?<![`\w-])(--[a-z][a-z-]*)(?![^`]*`)", r"`\1`", plain)
+
+
 def made(_: Path) -> tuple[str, list[str]]:
     """The page, and what is amiss: options without help."""
     found = dict(commands(typer.main.get_command(app), "furthest"))
@@ -85,7 +92,7 @@ def made(_: Path) -> tuple[str, list[str]]:
     common = [each for each, count in counts.items() if count >= MANY]
     lines = [HEAD.rstrip()]
     for name, command in found.items():
-        words = " ".join((command.help or "").split())
+        words = written(command.help)
         lines += [f"\n## {name.removeprefix('furthest ')}\n\n`{usage(name, command)}`\n\n{words}"]
         lines += table([each for each in listed(command) if each not in common])
         shared = [f"`{option}`" for option, _ in listed(command) if (option, _) in common]
