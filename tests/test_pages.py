@@ -1,6 +1,7 @@
 """Reference pages are complete: keys, names, conditions, commands and routes are on them."""
 
 import doctest
+import inspect
 import re
 from dataclasses import fields
 from importlib import import_module
@@ -71,6 +72,13 @@ def test_every_public_name():
         thing = getattr(ft, name)
         if not (isinstance(thing, type) and issubclass(thing, Exception | Warning)):
             assert re.search(rf":: furthest\.{name}$", shown, re.MULTILINE), name
+
+
+def test_everything_to_be_called_has_an_example():
+    functions = [name for name in ft.__all__ if inspect.isfunction(getattr(ft, name))]
+    assert len(functions) > 8
+    for name in (*functions, "Problem", "Strategy", "Study"):
+        assert ">>> " in inspect.getdoc(getattr(ft, name)), name
 
 
 @pytest.mark.parametrize(
