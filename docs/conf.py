@@ -1,5 +1,6 @@
 """The documentation site: `make docs`."""
 
+import re
 from typing import Any
 
 from furthest import __version__
@@ -33,6 +34,7 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", _whole_sentence, priority=600)  # after Napoleon
     app.connect("autodoc-process-docstring", _of_the_paper)
     app.connect("autodoc-skip-member", _is_explained_above)
+    app.connect("source-read", _linked)
 
 
 def _whole_sentence(_app: Any, kind: str, *rest: Any) -> None:
@@ -57,3 +59,9 @@ def _of_the_paper(_app: Any, _kind: str, *rest: Any) -> None:
 def _is_explained_above(_app: Any, _kind: str, _name: str, thing: Any, *_rest: Any) -> bool | None:
     """The fields of a named tuple are in its docstring; None leaves the decision to others."""
     return str(getattr(thing, "__doc__", "")).startswith("Alias for field number") or None
+
+
+def _linked(_app: Any, page: str, source: list[str]) -> None:
+    """The catalogue names pages as a terminal shows them."""
+    if page == "rules":
+        source[0] = re.sub(r"docs/((?:theory/)?([\w-]+)\.md)", r"[\2](\1)", source[0])
