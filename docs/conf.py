@@ -27,6 +27,8 @@ default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_use_ivar = True
+# The tools that the adapters are for.
+autodoc_mock_imports = ["optuna", "sklearn", "joblib", "inspect_ai"]
 
 
 def setup(app: Any) -> None:
