@@ -24,7 +24,13 @@ R_EPS = 0.1  # the paper's r_ε: how far into the ε-band the second ε-best ans
 
 @dataclass(frozen=True)
 class Instance:
-    """A problem and the parameter μ under which it is simulated; μ may be unknown."""
+    """A problem and the parameter μ under which it is simulated; μ may be unknown.
+
+    Attributes:
+        name: As the command line takes it.
+        problem: The question.
+        mu: The truth, or None.
+    """
 
     name: str
     problem: Problem
@@ -81,7 +87,7 @@ def hard(
     >>> instance.problem.near_best(instance.mu).tolist()
     [True, False, True, False]
 
-    With arms="basis" only the unit vectors can be measured, as in the paper's table 1.
+    With `arms="basis"` only the unit vectors can be measured, as in the paper's table 1.
 
     Paper: hard instance.
     """
