@@ -18,8 +18,8 @@ from furthest.study.events import SEALED, Event
 CHAINED = 3
 
 
-# Of data some characters are hashed at a time: there may be many, and each step makes a copy.
-STEP = 2**20
+# Of data some characters are hashed at a time: there may be many, and each step makes copies.
+STEP = 2**16
 
 
 def link(head: str, event: Event) -> str:
