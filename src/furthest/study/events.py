@@ -309,7 +309,8 @@ class Settings:
         first, *rest = frame.split(json.dumps(PLACE)[1:-1])
         pieces = [first]
         for matrix, after in zip(matrices, rest, strict=True):
-            pieces += [BEFORE, '"', *_in_base_64(matrix), '"', after]
+            data = np.ascontiguousarray(matrix, "<f8").data
+            pieces += [BEFORE, '"', b2a_base64(data, newline=False).decode(), '"', after]
         return "".join(pieces)
 
     @classmethod
@@ -421,13 +422,6 @@ def _packed(matrices: list[NDArray[np.float64]], matrix: NDArray[np.float64]) ->
         return _rows(matrix)
     matrices.append(matrix)
     return {"columns": matrix.shape[1], **PLACE}
-
-
-def _in_base_64(matrix: NDArray[np.float64]) -> Iterator[str]:
-    """The bytes of a matrix, piece by piece."""
-    data = np.ascontiguousarray(matrix, "<f8").data.cast("B")
-    for first in range(0, len(data), BYTES_AT_ONCE):
-        yield b2a_base64(data[first : first + BYTES_AT_ONCE], newline=False).decode()
 
 
 def _taken_out(text: str) -> tuple[str, list[tuple[int, int]]]:
