@@ -857,19 +857,20 @@ def check_noise(noise: float) -> float:
 
 
 def spanning_arms(arms: NDArray[np.float64]) -> NDArray[np.int64]:
-    """d arms that span: the pivots of a QR decomposition, each the furthest from those before.
+    """d arms that span: the pivots of a QR decomposition, each the furthest from those before."""
+    return _pivots(np.array(arms.T, order="F"))
 
-    Of the arms there remains nothing.
-    """
+
+def _pivots(columns: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The same of a matrix with an arm in each column, of which nothing remains."""
     from scipy.linalg.lapack import dgeqp3
 
     # As `scipy.linalg.qr` does, but without three copies of the arms. With few columns LAPACK
     # takes one at a time, and the room for several, as large as the arms, is not needed.
-    columns = np.asfortranarray(arms.T)
     many = len(columns) > PIVOTS_ONE_BY_ONE
     room = {"lwork": int(dgeqp3(columns[:1], lwork=-1)[3][0])} if many else {}
     _, pivots, *_ = dgeqp3(columns, overwrite_a=True, **room)
-    return np.asarray(pivots[: arms.shape[1]] - 1, np.int64)
+    return np.asarray(pivots[: len(columns)] - 1, np.int64)
 
 
 def _initial(
@@ -882,7 +883,7 @@ def _initial(
     count, d = len(measured), basis.shape[1]
     if given is None:
         many = count > MANY_ARMS * d
-        given = sorted(spanning_arms(measured @ basis).tolist()) if many else range(count)
+        given = sorted(_pivots((measured @ basis).T).tolist()) if many else range(count)
     try:
         chosen = tuple(operator.index(arm) for arm in given)
     except TypeError:

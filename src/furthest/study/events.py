@@ -426,7 +426,9 @@ def _packed(matrices: list[NDArray[np.float64]], matrix: NDArray[np.float64]) ->
 
 def _taken_out(text: str) -> tuple[str, list[tuple[int, int]]]:
     """A question with numbers in the places of the bytes of its matrices, and where these are."""
-    frame, places, end = [], [], 0
+    frame: list[str] = []
+    places: list[tuple[int, int]] = []
+    end = 0
     while (found := text.find(f'{BEFORE}"', end)) >= 0:
         first = found + len(BEFORE) + 1
         last = text.index('"', first)
