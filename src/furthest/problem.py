@@ -92,7 +92,8 @@ class Problem:
     for a positive maximum). The answers are the arms unless given.
 
     Args:
-        arms: One row of features per arm.
+        arms: One row of features per arm. It is copied, unless it is a read-only array and no part
+            of another.
         answers: One row per answer; by default the arms.
         eps: How much worse than the best an answer may be: at least 0, below 1 if multiplicative.
         notion: `additive` or `multiplicative`: whether ε is a difference or a share of the best.
