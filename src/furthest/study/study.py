@@ -298,11 +298,11 @@ class Study:
         known = place.studies()
         if name not in known:
             raise UnknownStudyError(f"unknown study {name!r}; {nearest_name(str(name), known)}")
-        created, *rest = place.read(known[name], 0, "", PAGE)
-        study, read = cls(name, known[name], place, [created]), len(created.data)
-        del created  # to judge results takes memory, too
+        events = place.read(known[name], 0, "", PAGE)
+        study, read = cls(name, known[name], place, events[:1]), len(events[0].data)
+        events = events[1:]  # without the question: to judge results takes memory, too
         memory.give_back(read)
-        study._ledger.apply(rest)
+        study._ledger.apply(events)
         study._resume()
         return study
 
