@@ -81,7 +81,7 @@ def live(size: Size, url: str, rounds: int) -> dict[str, float]:
     """A study on SQLite, one worker: rounds after the initial design."""
     problem = size.problem()
     study, create, _ = timed(partial(ft.Study.create, "large", problem, storage=url))
-    parameter, rng = problem.arms[0], np.random.default_rng(1)
+    parameter, rng = problem.arms[0].copy(), np.random.default_rng(1)
     asks, tells, walls = [], [], []
     for number in range(len(problem.initial) + rounds):
         trial, ask, waited = timed(study.ask)

@@ -2,8 +2,11 @@
 
 import json
 import math
+import sqlite3
+import tracemalloc
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import closing
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any
@@ -26,8 +29,17 @@ from furthest.problem import Problem, spanning_arms
 from furthest.stopping.nomination import Nominee, Progress
 from furthest.stopping.ranked import TESTS
 from furthest.strategy import Strategy
-from furthest.study.chain import link
-from furthest.study.events import MOST_NUMBERS, Due, Event, Settings, problem_data, single
+from furthest.study import sql
+from furthest.study.chain import STEP, link
+from furthest.study.events import (
+    MOST_NUMBERS,
+    UNREADABLE,
+    Due,
+    Event,
+    Settings,
+    problem_data,
+    single,
+)
 from furthest.study.fold import Fold
 from furthest.task import Smoothness
 from oracles.loop import Loop
@@ -272,7 +284,7 @@ def test_a_score_is_found_beside_few_answers(rounds: int) -> None:
     assert run.stopping.test.rolls[Roll.KNOWN].sum() < K / 10
 
 
-@pytest.mark.parametrize("length", [2**20, 2**20 + 1, 3 * 2**20 + 5])
+@pytest.mark.parametrize("length", [STEP, STEP + 1, 3 * STEP + 5])
 def test_long_events_are_chained_as_short_ones(length: int) -> None:
     data = ('é"\\😀\n' * (length // 5 + 1))[:length]
     event = Event(1, "created", 1.5, data=data, worker='w"é')
@@ -304,6 +316,100 @@ def test_bytes_stand_where_they_belong() -> None:
     np.testing.assert_array_equal(again.arms, named.arms)
     np.testing.assert_array_equal(again.answers, named.answers)
     assert again.arm_names == named.arm_names
+
+
+def wide(tmp_path: Any) -> tuple[str, str]:
+    """The text of a question that is too long for one row, and the database it is in."""
+    large, path = question(6000, 6000, 24), f"{tmp_path}/large.db"
+    study = ft.Study.create("large", large, storage=f"sqlite:///{path}")
+    trial = study.ask()
+    study.tell(trial, 1.0)
+    return study.events()[0].data, path
+
+
+def rows(path: str, query: str) -> list[Any]:
+    with closing(sqlite3.connect(path)) as database, database:
+        return database.execute(query).fetchall()
+
+
+def test_a_long_question_is_in_parts(tmp_path: Any) -> None:
+    """Which a furthest that knows no parts refuses, and says why."""
+    text, path = wide(tmp_path)
+    parts = rows(path, "SELECT data FROM furthest_events WHERE seq < 0 ORDER BY seq")
+    assert len(parts) > 4
+    assert "".join(part for (part,) in parts) == text
+    ((note,),) = rows(path, "SELECT data FROM furthest_events WHERE seq = 1")
+    with pytest.raises(ft.errors.StorageError, match=r"by a newer furthest \(log version 7"):
+        Settings.decode(note)
+    study = ft.Study.load("large", f"sqlite:///{path}")
+    study.delete()
+    assert rows(path, "SELECT * FROM furthest_events") == []
+
+
+def test_a_long_question_in_one_row_is_read_as_ever(tmp_path: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(sql, "LONG_TEXT", 2**30)
+    text, path = wide(tmp_path)
+    assert rows(path, "SELECT data FROM furthest_events WHERE seq < 2") == [(text,)]
+    assert ft.Study.load("large", f"sqlite:///{path}").history()[0].value == 1.0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE furthest_events SET data = replace(data, 'AA', 'BA') WHERE seq = -2",
+        "UPDATE furthest_events SET data = x'00ff' WHERE seq = -1",
+        "DELETE FROM furthest_events WHERE seq = -3",
+        "DELETE FROM furthest_events WHERE seq < 0",
+        "UPDATE furthest_events SET seq = CASE seq WHEN -2 THEN -90 ELSE seq END",
+    ],
+)
+def test_who_changes_a_part_is_found_out(tmp_path: Any, change: str) -> None:
+    _, path = wide(tmp_path)
+    rows(path, change)
+    with pytest.raises(ft.errors.VerificationError):
+        ft.Study.load("large", f"sqlite:///{path}")
+
+
+def test_a_question_as_text_is_never_there_more_than_twice() -> None:
+    settings = settings_of(question(20_000, 20_000, 24))
+    settings.encode()  # whatever it imports
+    tracemalloc.start()
+    try:
+        text = settings.encode()
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 2.3 * len(text)
+
+
+def test_what_nobody_can_change_is_not_copied() -> None:
+    own = np.random.default_rng(0).standard_normal((30, 3))
+    for part in (own, own[:20], own.T.copy().T):
+        assert not np.shares_memory(Problem(part).arms, own)
+        part.setflags(write=False)
+    assert not np.shares_memory(Problem(own[:20]).arms, own)  # somebody may have the whole
+    assert Problem(own).arms is own
+    text = settings_of(question(3000, 3000, 24)).encode()
+    assert Settings.decode(text).problem.arms.flags.owndata
+
+
+@pytest.mark.parametrize(
+    ("stored", "forged"),
+    [
+        ('"columns": 24', '"columns": 23'),
+        ('"columns": 24', '"columns": 0'),
+        ('"columns": 24', '"columns": -1'),
+        ('"float64": "', '"float64": "A'),
+        ('"float64": "', '"float64": "????'),
+        ('"float64": "', '"float65": "'),
+        ('"answers": null', '"answers": {"columns": 24, "float64": 1}'),
+    ],
+)
+def test_bytes_that_are_no_matrix_are_refused(stored: str, forged: str) -> None:
+    text = settings_of(question(3000, 3000, 24)).encode()
+    assert stored in text
+    with pytest.raises(UNREADABLE):
+        Settings.decode(text.replace(stored, forged, 1))
 
 
 @pytest.mark.parametrize("sigma", [1.0, None])

@@ -86,8 +86,8 @@ def _column_sizes(
     arms: NDArray[np.float64], answers: NDArray[np.float64], names: Sequence[str]
 ) -> NDArray[np.float64]:
     """The arms' largest entry in each column; where there is none the answers', or else 1."""
-    sizes = np.abs(arms).max(axis=0)
-    sizes = np.where(sizes > 0, sizes, np.abs(answers).max(axis=0))
+    sizes = _largest(arms)
+    sizes = np.where(sizes > 0, sizes, _largest(answers))
     for name, size in zip(names, sizes.tolist(), strict=True):
         if size > 0 and not LEAST_ENTRY < size < LARGEST_ENTRY:
             raise SpanError(
@@ -95,6 +95,11 @@ def _column_sizes(
                 "cannot work with: take another unit"
             )
     return np.where(sizes > 0, sizes, 1.0)
+
+
+def _largest(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each column, whatever its sign; no matrix of absolute values is made."""
+    return np.asarray(np.maximum(rows.max(axis=0), -rows.min(axis=0)))
 
 
 def scales_of(span: Span) -> NDArray[np.float64]:

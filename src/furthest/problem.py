@@ -11,7 +11,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from furthest import coordinates, display, smoothness
+from furthest import coordinates, display, memory, smoothness
 from furthest.codes import Noise
 from furthest.errors import (
     DuplicateAnswersError,
@@ -92,7 +92,8 @@ class Problem:
     for a positive maximum). The answers are the arms unless given.
 
     Args:
-        arms: One row of features per arm.
+        arms: One row of features per arm. It is copied, unless it is a read-only array and no part
+            of another.
         answers: One row per answer; by default the arms.
         eps: How much worse than the best an answer may be: at least 0, below 1 if multiplicative.
         notion: `additive` or `multiplicative`: whether ε is a difference or a share of the best.
@@ -196,7 +197,7 @@ class Problem:
         self._check_span()
         self._check_radius()
         object.__setattr__(
-            self, "initial", _initial(self._measured @ self._basis, initial, self.arm_names)
+            self, "initial", _initial(self._measured, self._basis, initial, self.arm_names)
         )
 
     @property
@@ -553,6 +554,7 @@ class Problem:
     def forget_task(self) -> None:
         """Let go of `task`: whoever asks for it next makes it again, the same to the last bit."""
         self.__dict__.pop("task", None)
+        memory.give_back(self.arms.nbytes + self.answers.nbytes)
 
     def task_with(self, ridge: float) -> Task:
         """The same with V = ridge·I + Σ N_a a aᵀ in the user's coordinates, rewards in units of σ.
@@ -724,9 +726,16 @@ class Problem:
 
 
 def _floats(values: ArrayLike) -> NDArray[np.float64]:
-    """A new array; an error of Python's own for what holds anything but numbers."""
+    """An array of our own; an error of Python's own for what holds anything but numbers.
+
+    One that somebody has made unchangeable, and that is no part of another, need not be copied.
+    """
     if np.asarray(values).dtype.kind in NO_NUMBERS:
         raise TypeError("not numbers")
+    if type(values) is np.ndarray and values.dtype == float and values.dtype.isnative:
+        flags = values.flags
+        if flags.c_contiguous and flags.owndata and not flags.writeable:
+            return values
     return np.array(values, float)
 
 
@@ -863,30 +872,39 @@ def check_noise(noise: float) -> float:
 
 def spanning_arms(arms: NDArray[np.float64]) -> NDArray[np.int64]:
     """d arms that span: the pivots of a QR decomposition, each the furthest from those before."""
+    return _pivots(np.array(arms.T, order="F"))
+
+
+def _pivots(columns: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The same of a matrix with an arm in each column, of which nothing remains."""
     from scipy.linalg.lapack import dgeqp3
 
-    # As `scipy.linalg.qr` does, but with one copy of the arms instead of three. With few columns
-    # LAPACK takes one at a time, and the room for several, as large as the arms, is not needed.
-    columns = np.array(arms.T, order="F")
+    # As `scipy.linalg.qr` does, but without three copies of the arms. With few columns LAPACK
+    # takes one at a time, and the room for several, as large as the arms, is not needed.
     many = len(columns) > PIVOTS_ONE_BY_ONE
     room = {"lwork": int(dgeqp3(columns[:1], lwork=-1)[3][0])} if many else {}
     _, pivots, *_ = dgeqp3(columns, overwrite_a=True, **room)
-    return np.asarray(pivots[: arms.shape[1]] - 1, np.int64)
+    return np.asarray(pivots[: len(columns)] - 1, np.int64)
 
 
 def _initial(
-    arms: NDArray[np.float64], given: Sequence[int] | None, names: Sequence[str]
+    measured: NDArray[np.float64],
+    basis: NDArray[np.float64],
+    given: Sequence[int] | None,
+    names: Sequence[str],
 ) -> tuple[int, ...]:
-    """Which arms to measure first; `arms` in whitened coordinates."""
-    count, d = arms.shape
+    """Which arms to measure first; `basis` leads to whitened coordinates."""
+    count, d = len(measured), basis.shape[1]
     if given is None:
-        given = range(count) if count <= MANY_ARMS * d else sorted(spanning_arms(arms).tolist())
+        many = count > MANY_ARMS * d
+        given = sorted(_pivots((measured @ basis).T).tolist()) if many else range(count)
     try:
         chosen = tuple(operator.index(arm) for arm in given)
     except TypeError:
         raise ProblemError(f"initial must be a list of arm numbers, not {given!r}") from None
     if len(set(chosen)) != len(chosen) or not all(0 <= arm < count for arm in chosen):
         raise ProblemError(f"initial must be different arm numbers below {count}, not {chosen}")
+    arms = measured @ basis  # again: two of them at once would be the most that there ever is
     information, directions = np.linalg.eigh(arms[list(chosen)].T @ arms[list(chosen)])
     if information[0] < LEAST_DESIGN**2 * np.einsum("ij,ij->i", arms, arms).max():
         missing = names[int(np.abs(arms @ directions[:, 0]).argmax())]

@@ -10,7 +10,7 @@ import pytest
 from furthest.errors import StorageError, StudyError, UnknownStudyError, VerificationError
 from furthest.study.chain import chained
 from furthest.study.events import Event
-from furthest.study.sql import SCHEMA_VERSION, STEPS
+from furthest.study.sql import LONG_TEXT, SCHEMA_VERSION, STEPS
 from furthest.study.storage import open_storage
 
 (CREATED,) = chained([Event(1, "created", 1794784240.517105, data='{"σ": "1"}', worker="host:1")])
@@ -376,3 +376,23 @@ def test_looking_at_an_empty_place_leaves_it_empty(storage, database):
 def test_an_unknown_url_is_refused(text):
     with pytest.raises(StudyError, match="sqlite:///"):
         open_storage(text)
+
+
+@pytest.mark.parametrize("length", [LONG_TEXT, LONG_TEXT + 1, 3 * LONG_TEXT + 5])
+def test_a_text_of_any_length_comes_back(storage, length):
+    """A long one is in parts, which nobody sees; two studies do not share them."""
+    texts = [f'{{"{mark}": "{mark * (length - 9)}"}}' for mark in "ab"]
+    keys = {}
+    for name, text in zip("ab", texts, strict=True):
+        (created,) = chained([CREATED._replace(data=text)])
+        second = told(created)
+        keys[name] = storage.create(name, created, second)
+        third = told(second)
+        with storage.writing(keys[name]) as log:
+            assert log.read(2, second.chain) == []
+            log.append([third])
+        assert storage.read(keys[name]) == [created, second, third]
+        assert storage.read(keys[name], most=1) == [created]
+        assert storage.read(keys[name], 1, created.chain) == [second, third]
+    storage.delete(keys["a"])
+    assert storage.read(keys["b"])[0].data == texts[1]

@@ -18,8 +18,11 @@ from furthest.study.events import SEALED, Event
 CHAINED = 3
 
 
-# Of data some characters are hashed at a time: there may be many, and each step makes a copy.
-STEP = 2**20
+# Of data some characters are hashed at a time: there may be many, and each step makes copies.
+STEP = 2**16
+
+# An empty text as JSON.
+NOTHING = '""'
 
 
 def link(head: str, event: Event) -> str:
@@ -68,5 +71,6 @@ def _text(event: Event) -> str:
     seq, kind, at, trial, arm, value, data, worker, _ = event
     return (
         f"[{seq}, {quoted(kind)}, {at!r}, {quoted(trial)}, {'null' if arm is None else arm}, "
-        f"{'null' if value is None else repr(value)}, {quoted(data)}, {quoted(worker)}]"
+        f"{'null' if value is None else repr(value)}, {quoted(data) if data else NOTHING}, "
+        f"{quoted(worker) if worker else NOTHING}]"
     )

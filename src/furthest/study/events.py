@@ -22,8 +22,7 @@ are a `Note`; nothing for once. The value of several results is their mean.
 import json
 import math
 import re
-from base64 import b64encode
-from binascii import a2b_base64
+from binascii import a2b_base64, b2a_base64
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from furthest import memory
 from furthest.errors import (
     FurthestError,
     InputError,
@@ -82,6 +82,12 @@ MOST_NUMBERS = 2**16
 
 # Where they are put in: an entry that no other part of a question has.
 PLACE = {"float64": "\0"}
+
+# What stands before them; within a text its quotation marks would be escaped.
+BEFORE = '"float64": '
+
+# So many at a time: of base 64 every three bytes are four characters.
+BYTES_AT_ONCE = 3 * 2**16
 
 # Of a study, before the numbers of its trials.
 TAG = re.compile(r"\w{1,64}", re.ASCII)
@@ -282,7 +288,7 @@ class Settings:
         strategy = self.strategy.describe()
         del strategy["guarantee"]
         strategy["threshold"] = strategy["threshold"] or ""
-        texts: list[str] = []
+        matrices: list[NDArray[np.float64]] = []
         frame = json.dumps(
             {
                 "version": self.version,
@@ -295,19 +301,24 @@ class Settings:
                 "lease": self.lease,
                 "tag": self.tag,
                 "strategy": strategy,
-                "problem": problem_data(self.problem, partial(_packed, texts)),
+                "problem": problem_data(self.problem, partial(_packed, matrices)),
             }
         )
         # Put in afterwards: what `json` does with long texts takes three times their memory.
-        pieces = frame.split(json.dumps(PLACE)[1:-1])
-        for place, text in enumerate(texts, 1):
-            pieces[4 * place - 3 : 4 * place - 3] = ('"float64": "', text, '"')
+        memory.give_back(sum(matrix.nbytes for matrix in matrices))
+        first, *rest = frame.split(json.dumps(PLACE)[1:-1])
+        pieces = [first]
+        for matrix, after in zip(matrices, rest, strict=True):
+            data = np.ascontiguousarray(matrix, "<f8").data
+            pieces += [BEFORE, '"', b2a_base64(data, newline=False).decode(), '"', after]
         return "".join(pieces)
 
     @classmethod
     def decode(cls, text: str) -> "Settings":
         """From the text of the created event."""
-        data = json.loads(text)
+        frame, places = _taken_out(text)
+        memory.give_back(len(text))  # it had been in pieces
+        data = json.loads(frame)
         if data["version"] > LOG_VERSION:
             raise StorageError(
                 f"the study was created by a newer furthest (log version {data['version']}, "
@@ -315,7 +326,7 @@ class Settings:
             )
         question = data.pop("problem")
         for name in question:
-            question[name] = _unpacked(question[name])
+            question[name] = _unpacked(question[name], text, places)
         if data["version"] < BOUNDED and question["bounds"] is not None:
             question = question | {"noise": "sub-Gaussian"}
         settings = cls(
@@ -402,23 +413,48 @@ def _bound(problem: Problem) -> dict[str, Any]:
     return {"roughness": _rows(problem.roughness), "radius": problem.radius}
 
 
-def _packed(texts: list[str], matrix: NDArray[np.float64]) -> Any:
+def _packed(matrices: list[NDArray[np.float64]], matrix: NDArray[np.float64]) -> Any:
     """As the log has it: rows, or of many numbers the bytes, eight of each, the lowest first.
 
     In base 64, which is left to be put in its place.
     """
     if matrix.size <= MOST_NUMBERS:
         return _rows(matrix)
-    texts.append(b64encode(np.ascontiguousarray(matrix, "<f8").data).decode())
+    matrices.append(matrix)
     return {"columns": matrix.shape[1], **PLACE}
 
 
-def _unpacked(entry: Any) -> Any:
+def _taken_out(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """A question with numbers in the places of the bytes of its matrices, and where these are."""
+    frame: list[str] = []
+    places: list[tuple[int, int]] = []
+    end = 0
+    while (found := text.find(f'{BEFORE}"', end)) >= 0:
+        first = found + len(BEFORE) + 1
+        last = text.index('"', first)
+        frame.append(f"{text[end : first - 1]}{len(places)}")
+        places.append((first, last))
+        end = last + 1
+    return "".join([*frame, text[end:]]), places
+
+
+def _unpacked(entry: Any, text: str, places: list[tuple[int, int]]) -> Any:
     """What `_packed` made of a matrix as a matrix, anything else as it is."""
     if not isinstance(entry, dict):
         return entry
-    numbers = np.frombuffer(a2b_base64(entry["float64"], strict_mode=True), "<f8")
-    return numbers.reshape(-1, entry["columns"])
+    (first, last), columns = places[entry["float64"]], entry["columns"]
+    length = 3 * (last - first) // 4 // 8
+    # Nobody can change it, so `Problem` takes it as it is.
+    matrix = np.empty((length // columns, columns), "<f8")
+    data, end, step = matrix.reshape(-1).view(np.uint8), 0, BYTES_AT_ONCE // 3 * 4
+    for at in range(first, last, step):
+        piece = a2b_base64(text[at : min(last, at + step)], strict_mode=True)
+        data[end : end + len(piece)] = np.frombuffer(piece, np.uint8)
+        end += len(piece)
+    if end != len(data):
+        raise ValueError("the bytes of a matrix are not as many as its numbers have")
+    matrix.setflags(write=False)
+    return matrix
 
 
 def storable(strategy: Strategy) -> Strategy:

@@ -53,6 +53,8 @@ from furthest.study.snapshot import Parts
 from furthest.study.told import Results, Selection
 
 RESULTS = (TOLD, ADDED)
+OF_ASKED = (TOLD, FAILED)
+OF_BUDGET = (SPENT, EXTENDED)
 RESULT_FIELDS = ("value", "successes", "mean", "n", "sd", "sem")
 BERNOULLI = "bernoulli"
 
@@ -160,6 +162,8 @@ class Ledger:
         self._lost = 0  # trials given up that are still open
         self._crowd = 0  # the most trials that were ever waited for at once
         self._now = created.at
+        self._arms = len(self.settings.problem.arms)
+        self._as_asked = self.settings.order == AS_ASKED
         self.from_snapshot = False  # and not from the log alone
 
     @classmethod
@@ -179,11 +183,11 @@ class Ledger:
                     f"event {event.seq} of the log does not follow from those before it: {event}"
                 )
             self._check_link(event)
-            kind, trial = event.kind, event.trial
+            seq, kind, at, trial, *_ = event
             if kind == ASKED:
                 self.open[trial] = event
                 self._crowd = max(self._crowd, len(self.open) - self._lost)
-                if self.settings.order == AS_ASKED:
+                if self._as_asked:
                     self._queue.append(event)
             elif kind == STOPPED:
                 self.stopped = event
@@ -192,15 +196,15 @@ class Ledger:
             elif kind == EXTENDED:
                 self.budget, self.spent = int(event.data), None
             elif kind != SEALED:
-                self._lost -= trial in self.open and trial in self.given_up
                 asked = self.open.pop(trial, None)
+                self._lost -= asked is not None and trial in self.given_up
                 if kind == FAILED:
                     self.failed[trial] = event
                 else:
                     self._note_result(event, asked)
-            self.seq = event.seq
-            self._now = max(self._now, event.at)
-            self._count_in_turn(event)
+            self.seq = seq
+            self._now = max(self._now, at)
+            self._count_in_turn(seq)
 
     @property
     def end(self) -> End:
@@ -232,6 +236,9 @@ class Ledger:
 
     def _check_link(self, event: Event) -> None:
         """Whether the event is chained to the one before; of an older log, from its seal on."""
+        if self.chained_from is not None and event.chain == link(self.head, event):
+            self.head = event.chain
+            return
         if event.kind == SEALED and self.chained_from is None:
             self.chained_from, sealed = event.seq, digest(self._before_seal)
             self._before_seal.clear()
@@ -255,32 +262,32 @@ class Ledger:
         row = self.results.append(event, note)
         self.outcomes += note.size
         if asked is not None and trial not in self.given_up:
-            if self.settings.order == AS_ASKED:
+            if self._as_asked:
                 self._held[trial] = row
                 return  # it counts in its turn
             earliest = next(iter(self.open.values()), asked)
             if earliest.seq < asked.seq:
                 self.overtaken.add(trial)
-        self._count(row, event)
+        self._count(row, event.seq)
 
-    def _count_in_turn(self, event: Event) -> None:
+    def _count_in_turn(self, seq: int) -> None:
         """Let count what nothing earlier is waited for any more."""
         while self._queue:
             asked = self._queue[0]
             row = self._held.pop(asked.trial, None)
             if row is not None:
-                self._count(row, event)
+                self._count(row, seq)
             elif asked.trial not in self.failed:
                 in_time = asked.at + self.settings.lease >= self._now
                 if in_time and len(self._held) <= PATIENCE * self._crowd:
                     return
-                self.given_up[asked.trial] = event.seq
+                self.given_up[asked.trial] = seq
                 self._lost += 1
             self._queue.popleft()
 
-    def _count(self, row: int, event: Event) -> None:
+    def _count(self, row: int, seq: int) -> None:
         self._counting.append(row)
-        self._counted_by.append(event.seq)
+        self._counted_by.append(seq)
 
     @property
     def measured(self) -> Selection:
@@ -306,7 +313,7 @@ class Ledger:
             return False
         if event.kind == SEALED:
             return self.chained_from is None
-        if event.kind in (SPENT, EXTENDED):
+        if event.kind in OF_BUDGET:
             return self._is_about_budget(event)
         return self._is_next(event)
 
@@ -324,17 +331,17 @@ class Ledger:
 
     def _is_next(self, event: Event) -> bool:
         """The same of an event about an arm or an answer."""
-        _, kind, _, trial, arm, *_ = event
-        problem = self.settings.problem
-        most = len(problem.answers if kind == STOPPED else problem.arms)
-        if arm is None or not 0 <= arm < most:
-            return False
+        kind, trial, arm = event.kind, event.trial, event.arm
         if kind == STOPPED:
-            return self.stopped is None and event.data.isdecimal()
+            known = arm is not None and 0 <= arm < len(self.settings.problem.answers)
+            return known and self.stopped is None and event.data.isdecimal()
+        if arm is None or not 0 <= arm < self._arms:
+            return False
         if kind in RESULTS and not self._is_result(event):
             return False
-        if kind in (TOLD, FAILED):
-            return trial in self.open and self.open[trial].arm == arm
+        if kind in OF_ASKED:
+            asked = self.open.get(trial)
+            return asked is not None and asked.arm == arm
         known = trial in self.open or trial in self.results or trial in self.failed
         return not known and (kind == ADDED or (kind == ASKED and self._is_ask(event)))
 
@@ -559,7 +566,7 @@ class Ledger:
 
     @property
     def _numbers(self) -> Sequence[int]:
-        return range(len(self.settings.problem.arms))
+        return range(self._arms)
 
     @cached_property
     def _limits(self) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from furthest.errors import (
     VerificationError,
 )
 from furthest.study.chain import seal
-from furthest.study.events import Event, is_event
+from furthest.study.events import CREATED, Event, is_event
 
 SCHEMA_VERSION = 3
 
@@ -58,6 +58,15 @@ ENDS_SINCE = 3
 COLUMNS = Event._fields
 PLACES = ", ".join("?" * (len(COLUMNS) + 1))
 APPEND = f"INSERT INTO furthest_events (study, {', '.join(COLUMNS)}) VALUES ({PLACES})"  # noqa: S608
+
+# The text of a question that is longer, because it has many arms, stands in rows of its own, with
+# numbers up to −1: a database makes several copies of what is in one row, and SQLite reads all of a
+# row to find the one after it. In its place is a note, which an older furthest takes for the
+# question of a newer one.
+LONG_TEXT = 2**20
+PART = 2**18
+PARTS = "part"
+NOTE = '{"version": 7, "question": "in parts"}'
 
 # Event._make without the detour through Python.
 _event = partial(tuple.__new__, Event)
@@ -197,7 +206,7 @@ class SqlLog:
         if not events:
             return
         for event in events:
-            self._execute(APPEND, (self._key, *event))
+            self._append(event if len(event.data) <= LONG_TEXT else self._in_parts(event))
         last = events[-1]
         done = self._execute(
             "UPDATE furthest_studies SET last = ?, head = ? WHERE key = ? AND last = ?",
@@ -205,6 +214,25 @@ class SqlLog:
         )
         if done.rowcount != 1:
             raise StorageError(f"event {events[0].seq} is not the next one; nothing was written")
+
+    def _append(self, event: Event) -> None:
+        self._execute(APPEND, (self._key, *event))
+
+    def _in_parts(self, event: Event) -> Event:
+        """Write the text of a question; returns the event with the note instead."""
+        if event.kind != CREATED:
+            return event
+        places = range(0, len(event.data), PART)
+        for number, first in enumerate(places, -len(places)):
+            text = event.data[first : first + PART]
+            self._append(event._replace(seq=number, kind=PARTS, data=text))
+        return event._replace(data=NOTE)
+
+    def _whole(self, event: Event) -> Event:
+        """The event with the text that was written in parts."""
+        query = "SELECT data FROM furthest_events WHERE study = ? AND seq < 0 ORDER BY seq"
+        rows = self._execute(query, (self._key,))
+        return event._replace(data="".join(str(part) for (part,) in rows))
 
     def seal(self) -> None:
         """Begin the chain of a log that has none; one that is damaged stays as it is."""
@@ -224,7 +252,10 @@ class SqlLog:
             "WHERE study = ? AND seq > ? ORDER BY seq"
         )
         query += "" if most is None else f" LIMIT {most:d}"
-        return list(map(_event, self._execute(query, (self._key, after)).fetchall()))
+        rows = list(map(_event, self._execute(query, (self._key, after)).fetchall()))
+        if rows and (rows[0].seq, rows[0].data) == (1, NOTE):
+            rows[0] = self._whole(rows[0])
+        return rows
 
     def _end(self) -> tuple[int, str]:
         """Number and digest of the last event."""

@@ -17,6 +17,9 @@ from furthest.study.witness import Note, Witness
 # Seconds to wait for other writers; each holds the lock for milliseconds.
 LOCK_SECONDS = 30.0
 
+# Kilobytes of pages to keep: what is asked for lies at the end of a log.
+CACHE = 512
+
 # From this version of the schema on commits are counted.
 COUNTED_SINCE = 3
 
@@ -196,6 +199,7 @@ class SqliteStorage(SqlStorage):
         )
         try:
             connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA cache_size = -{CACHE}")
             connection.execute("PRAGMA schema_version").fetchone()  # is it a database?
         except BaseException:
             connection.close()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from furthest import display
+from furthest import display, memory
 from furthest.compiling import announced, words
 from furthest.errors import (
     BudgetError,
@@ -271,7 +271,10 @@ class Study:
             if not exist_ok:
                 raise
             return cls._same(cls.load(name, place), settings, order)
-        return cls(name, key, place, events, settings)
+        study, written = cls(name, key, place, events, settings), len(events[0].data)
+        del events
+        memory.give_back(written)
+        return study
 
     @classmethod
     def load(
@@ -295,7 +298,11 @@ class Study:
         known = place.studies()
         if name not in known:
             raise UnknownStudyError(f"unknown study {name!r}; {nearest_name(str(name), known)}")
-        study = cls(name, known[name], place, place.read(known[name], 0, "", PAGE))
+        events = place.read(known[name], 0, "", PAGE)
+        study, read = cls(name, known[name], place, events[:1]), len(events[0].data)
+        events = events[1:]  # without the question: to judge results takes memory, too
+        memory.give_back(read)
+        study._ledger.apply(events)
         study._resume()
         return study
 

@@ -36,8 +36,9 @@ class Results:
 
     def __init__(self, tag: str) -> None:
         self._columns = {name: array(kind) for name, kind in KINDS.items()}
-        self._add = [column.append for column in self._columns.values()]
+        self._add: Any = tuple(column.append for column in self._columns.values())
         self._own = f"{tag}-"
+        self._before = len(self._own)
         self._row_after = array("q")  # by the number of an own trial: its row plus 1; 0 for none
         self._foreign: dict[str, int] = {}  # trials whose ids are not of this study: their rows
         self._foreign_ids: list[str] = []
@@ -89,15 +90,22 @@ class Results:
             number = -len(self._foreign_ids)
         else:
             lacking = number + 1 - len(self._row_after)
-            self._row_after.frombytes(bytes(max(0, lacking) * self._row_after.itemsize))
+            if lacking > 0:
+                self._row_after.frombytes(bytes(lacking * self._row_after.itemsize))
             self._row_after[number] = row + 1
-        if note.moment:
-            self._moments[row] = note.moment
-        seq, kind, at, _, arm, value, *_ = event
-        sd = nan if note.sd is None else note.sd
-        fields: Any = (seq, at, arm, value, note.size, sd, number, kind == ADDED)
-        for add, field in zip(self._add, fields, strict=True):
-            add(field)
+        size, deviation, moment = note
+        if moment:
+            self._moments[row] = moment
+        # One by one: there may be a million.
+        seqs, ats, arms, values, sizes, deviations, trials, added = self._add
+        seqs(event.seq)
+        ats(event.at)
+        arms(event.arm)
+        values(event.value)
+        sizes(size)
+        deviations(nan if deviation is None else deviation)
+        trials(number)
+        added(event.kind == ADDED)
         return row
 
     def columns(self, rows: Rows) -> Columns:
@@ -144,7 +152,7 @@ class Results:
         """The number in an id that this study has given; −1 in any other."""
         if not trial.startswith(self._own):
             return -1
-        digits = trial[len(self._own) :]
+        digits = trial[self._before :]
         plain = digits.isdecimal() and digits.isascii() and digits[0] != "0"
         return int(digits) if plain and len(digits) <= LONGEST else -1
 
