@@ -71,17 +71,17 @@ def outcome(process):
     return json.loads(process.stdout)
 
 
-def test_a_second_process_compiles_nothing(own_cache, python, furthest):
+def test_a_second_process_compiles_nothing(own_machine_code, python, furthest):
     count, times = outcome(python("-c", SIMULATE))
     assert count > 0
-    before = cache_files(own_cache)
+    before = cache_files(own_machine_code)
     assert before
     assert outcome(python("-c", SIMULATE)) == [0, times]
     # Nothing is compiled, and there is no terminal: nothing to say but the outcome.
     process = furthest(*SIMULATED, "--json")
     assert (process.returncode, process.stderr) == (0, "")
     assert process.stdout.count("\n") == 1
-    assert cache_files(own_cache) == before
+    assert cache_files(own_machine_code) == before
 
 
 def test_an_edit_of_a_callee_in_another_file_is_noticed(copy, own_cache, python):
