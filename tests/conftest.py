@@ -67,7 +67,7 @@ def own_machine_code(own_cache: Path) -> Path:
 
     from furthest.kernels import cache, parts
 
-    function = parts.made
+    function = cache.made  # any of that folder
     shared = Path(cache.PackageCache(function).cache_path, parts.FOLDER)
     own = UserProvidedCacheLocator.get_suitable_cache_subpath(function.__code__.co_filename)
     if shared.is_dir():

@@ -337,9 +337,11 @@ def _wait_for(file: Any, place: int) -> None:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         try:
-            return fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
         except BlockingIOError:
             time.sleep(STEP)
+        else:
+            return
 
 
 def is_foreign(signature: Any) -> bool:
