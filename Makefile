@@ -39,7 +39,7 @@ test-minimum: $(MINIMUM)/.ready
 
 # The site, from docs/: begin with out/site/index.html.
 docs: $(DOCS)/.ready
-	$(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going --quiet docs out/site
+	$(DOCS)/bin/python -m sphinx --fresh-env --fail-on-warning --keep-going --quiet docs out/site
 
 lint: $(READY)
 	$(BIN)/ruff check

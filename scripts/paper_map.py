@@ -3,23 +3,21 @@
     python scripts/paper_map.py [--check] [--root FOLDER]
 
 Docstrings name items of docs/paper-map.toml in a last paragraph, `Paper: Lemma 3.1, Equation 5.`
-With --check nothing is written: the page must be what would be written. In any case it is an error
-if an item has no function or no test, or if a docstring names an item that there is not.
+It is an error if an item has no function or no test, or if a docstring names an item that there is
+not. What --check does: scripts/mapping.py.
 """
 
-import argparse
-import ast
 import re
-import sys
 import tomllib
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from mapping import main, of_file, row, words  # type: ignore[import-not-found]
+
 from furthest.paper.remarks import MISPRINTS
 
-ROOT = Path(__file__).resolve().parent.parent
 NAMED = re.compile(r"^Paper: (.+?)\.$", re.MULTILINE | re.DOTALL)
 
 HEAD = """# From the paper to the code
@@ -100,19 +98,9 @@ def files(folder: Path) -> Iterator[tuple[Path, str]]:
 
 def places(path: Path, name: str) -> Iterator[Place]:
     """The docstrings of a file that name items."""
-    for where, docstring in docstrings(ast.parse(path.read_text(encoding="utf-8"))):
+    for where, docstring in of_file(path):
         if found := NAMED.findall(docstring):
             yield Place(name, where, re.sub(r"\s+", " ", ", ".join(found)).split(", "))
-
-
-def docstrings(
-    node: ast.Module | ast.ClassDef | ast.FunctionDef, where: str = ""
-) -> Iterator[tuple[str, str]]:
-    """All of a module, of its classes and functions."""
-    yield where, ast.get_docstring(node) or ""
-    for inner in node.body:
-        if isinstance(inner, ast.ClassDef | ast.FunctionDef):
-            yield from docstrings(inner, f"{where}.{inner.name}".removeprefix("."))
 
 
 def naming(item: Item, found: list[Place]) -> list[Place]:
@@ -141,11 +129,6 @@ def problems(paper: Map) -> Iterator[str]:
             yield f"{item.name}: no misprint is called {item.misprint!r}"
 
 
-def row(*cells: str) -> str:
-    """A line of a table."""
-    return f"| {' | '.join(cells)} |"
-
-
 def told(item: Item) -> str:
     """An item in a cell."""
     return f"**{item.name}.** {item.title} (§ {item.section})"
@@ -156,11 +139,6 @@ def code(place: Place) -> str:
     return f"`{place.name}` in `{place.file}`" if place.name else f"`{place.file}`"
 
 
-def words(place: Place) -> str:
-    """A test on the page: its file, and its name as the sentence that it is."""
-    return f"`{place.file}`: {place.name.removeprefix('test_').replace('_', ' ')}"
-
-
 def sections(paper: Map) -> Iterator[str]:
     """A table for every section of the paper that has something to show."""
     shown = [item for item in paper.items if not item.none]
@@ -168,7 +146,8 @@ def sections(paper: Map) -> Iterator[str]:
         yield f"\n## {'Section' if section.isdigit() else 'Appendix'} {section}\n\n{COLUMNS}"
         for item in items:
             functions = "<br>".join(map(code, naming(item, paper.code)))
-            yield row(told(item), functions, "<br>".join(map(words, naming(item, paper.tests))))
+            tests = "<br>".join(words(*place[:2]) for place in naming(item, paper.tests))
+            yield row(told(item), functions, tests)
 
 
 def slips(paper: Map) -> Iterator[str]:
@@ -188,22 +167,11 @@ def page(paper: Map) -> str:
     return "\n".join([*lines, PRINT, *slips(paper), ""])
 
 
-def main() -> None:
-    """Read, complain, and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--root", type=Path, default=ROOT)
-    arguments = parser.parse_args()
-    paper = read(arguments.root)
-    amiss = list(problems(paper))
-    text, path = page(paper), arguments.root / "docs" / "paper-map.md"
-    if not arguments.check:
-        path.write_text(text, encoding="utf-8")
-    elif not path.exists() or path.read_text(encoding="utf-8") != text:
-        amiss.append(f"docs/{path.name} is not up to date: python scripts/{Path(__file__).name}")
-    if amiss:
-        sys.exit("\n".join(amiss))
+def made(root: Path) -> tuple[str, list[str]]:
+    """The page, and what is amiss."""
+    paper = read(root)
+    return page(paper), list(problems(paper))
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, "paper-map.md", made)

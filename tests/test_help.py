@@ -49,6 +49,8 @@ def test_the_example_comes_first():
     [
         *(ft.Trial, ft.Measurement, ft.Pending, ft.Failure, ft.Event),
         *(ft.AnswerVerdict, ft.Status, ft.Certificate, ft.Conclusion, ft.Foresight, ft.Complexity),
+        *(ft.Condition, ft.Expectation, ft.Results, ft.Summary, ft.Sweep, ft.Instance),
+        *(ft.Rule, ft.StoppingTest, ft.Guarantee, ft.Score),
     ],
     ids=lambda record: record.__name__,
 )

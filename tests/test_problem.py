@@ -1,4 +1,3 @@
-import doctest
 import json
 from dataclasses import replace
 from datetime import date
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from furthest import errors, instances, simulate
-from furthest import problem as problem_module
 from furthest.kernels.evidence import no_evidence, take_in
 from furthest.problem import Problem
 from furthest.strategy import Strategy
@@ -697,11 +695,6 @@ def test_a_log_has_both_sigma_and_bounds_and_names_only_where_there_are_some():
     assert (again.feature_names, again.bounds, again.sigma) == (("a", "b"), (0, 1), 0.5)
     assert "feature_names" not in problem_data(Problem(E2))
     assert Problem(**problem_data(Problem(E2))).feature_names == ("x0", "x1")
-
-
-def test_the_examples_in_docstrings_run():
-    failed, attempted = doctest.testmod(problem_module)
-    assert (failed, attempted) == (0, 9)
 
 
 PATH = [("A", "B"), ("B", "C", 2.0)]

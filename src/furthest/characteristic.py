@@ -144,6 +144,12 @@ def complexity(
 ) -> Complexity:
     """What a question costs at best: T_ε, T_g and T_0, the furthest answer, where to measure.
 
+    >>> import furthest as ft
+    >>> problem = ft.Problem.options(["A", "B"], eps=0.1, sigma=0.5)
+    >>> price = ft.complexity(problem, [1.0, 0.8])  # 8 σ² / (gap + ε)²
+    >>> print(f"{price.T:.3f}, {price.weights.round(3)}, {price.measurements(0.05):.1f}")
+    22.222, [0.5 0.5], 66.6
+
     Where rewards are bounded, and the tests go by that, the noise of each arm is taken to be
     Gaussian with the variance of yes/no outcomes of its mean: for small gaps the limit for these.
 

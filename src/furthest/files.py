@@ -128,12 +128,24 @@ def problem_of(data: Data) -> Problem:
 
 
 def read_problem(path: str | Path) -> Problem:
-    """The problem of a TOML, CSV or NPZ file."""
+    """The problem of a TOML, CSV or NPZ file.
+
+    >>> import furthest as ft
+    >>> _ = Path("glue.toml").write_text('options = ["A", "B"]' + chr(10) + "eps = 0.3")
+    >>> ft.read_problem("glue.toml")
+    Problem(2 arms, 2 answers, d = 2, additive ε = 0.3, σ = 1)
+    """
     return read_instance(Path(path)).problem
 
 
 def write_problem(problem: Problem, path: str | Path, mu: Any = None) -> None:
-    """Write a TOML, CSV or NPZ file from which the same problem is read back."""
+    """Write a TOML, CSV or NPZ file from which the same problem is read back.
+
+    >>> import furthest as ft
+    >>> ft.write_problem(ft.Problem.options(["A", "B"], eps=0.3), "glue.csv", mu=[1.0, 0.2])
+    >>> ft.read_problem("glue.csv").eps
+    0.3
+    """
     path = Path(path)
     _, writer = pick(path.suffix.lower(), FORMATS, "file format", FileError)
     data: Data = {

@@ -24,7 +24,13 @@ R_EPS = 0.1  # the paper's r_ε: how far into the ε-band the second ε-best ans
 
 @dataclass(frozen=True)
 class Instance:
-    """A problem and the parameter μ under which it is simulated; μ may be unknown."""
+    """A problem and the parameter μ under which it is simulated; μ may be unknown.
+
+    Attributes:
+        name: As the command line takes it.
+        problem: The question.
+        mu: The truth, or None.
+    """
 
     name: str
     problem: Problem
@@ -76,7 +82,12 @@ def hard(
 ) -> Instance:
     """Unit vectors, one answer just inside the ε-band and one just outside; μ = e₁.
 
-    With arms="basis" only the unit vectors can be measured, as in the paper's table 1.
+    >>> import furthest as ft
+    >>> instance = ft.hard()
+    >>> instance.problem.near_best(instance.mu).tolist()
+    [True, False, True, False]
+
+    With `arms="basis"` only the unit vectors can be measured, as in the paper's table 1.
 
     Paper: hard instance.
     """
@@ -113,6 +124,10 @@ def random(
 ) -> Instance:
     """Uniform on the unit sphere; μ = a₁, and the last arm a copy of a₁ of value 1 − r·ε.
 
+    >>> import furthest as ft
+    >>> ft.random(d=4, arms=10, seed=3).problem
+    Problem(10 arms, 10 answers, d = 4, multiplicative ε = 0.05, σ = 1)
+
     Paper: random instances.
     """
     if d < 1 or arms < 2:
@@ -134,6 +149,10 @@ def circle(
     eps: float = 0.05, notion: Notion = "multiplicative", sigma: float = 1.0, *, seed: int = 0
 ) -> Instance:
     """Four unit vectors in the plane: the best, one inside the ε-band, two outside; μ = e₁.
+
+    >>> import furthest as ft
+    >>> ft.circle(seed=1).name
+    'circle:seed=1'
 
     Paper: circle instances.
     """
@@ -161,6 +180,11 @@ def soare(
     """Unit vectors, and a rival at the angle ω to the best one; μ = scale · e₁.
 
     To tell the rival from e₁ one must measure e₂, the worst arm.
+
+    >>> import furthest as ft
+    >>> instance = ft.soare(omega=0.1)
+    >>> int(ft.complexity(instance.problem, instance.mu).weights.argmax())
+    1
     """
     if d < 2:
         raise InputError(f"soare needs d ≥ 2, not {d}")

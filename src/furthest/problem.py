@@ -258,8 +258,13 @@ class Problem:
     def options(cls, names: Sequence[str], **question: Any) -> "Problem":
         """Plain options that share nothing: one unknown value each.
 
-        `question` are eps, notion, sigma, bounds and costs, as for `Problem`: one σ, or one per
-        option.
+        >>> import furthest as ft
+        >>> ft.Problem.options(["A", "B", "C"], eps=0.1, sigma=0.5)
+        Problem(3 arms, 3 answers, d = 3, additive ε = 0.1, σ = 0.5)
+
+        Args:
+            names: What the options are called.
+            question: eps, notion, sigma, bounds, noise, costs and initial, as for `Problem`.
         """
         if isinstance(names, str) or not isinstance(names, Sequence | np.ndarray):
             raise ShapeError(f"options must be a list of names, not {names!r}")
@@ -295,7 +300,7 @@ class Problem:
                 tuples. Nodes are numbered in the order in which they appear.
             radius: R itself, not its root.
             names: Of the nodes; needed where some node has no edge.
-            question: eps, notion, sigma, bounds and initial, as for `Problem`.
+            question: eps, notion, sigma, bounds, noise, costs and initial, as for `Problem`.
         """
         if smoothness.is_edges(graph):
             names, weights = smoothness.weights_of(graph, names)
@@ -315,8 +320,16 @@ class Problem:
     ) -> "Problem":
         """All combinations of the factors' levels, which share one effect per level.
 
-        `interactions` are tuples of factors whose levels have effects together as well. The first
-        level of each factor is the reference: its effects are in the base value.
+        >>> import furthest as ft
+        >>> factors = {"colour": ["red", "blue"], "size": ["S", "M", "L"]}
+        >>> ft.Problem.factorial(factors, eps=0.1).feature_names
+        ('intercept', 'colour=blue', 'size=M', 'size=L')
+
+        Args:
+            factors: The levels of each factor. The first is the reference: its effects are in the
+                base value.
+            interactions: Groups of factors whose levels have effects together as well.
+            question: eps, notion, sigma, bounds, noise, costs and initial, as for `Problem`.
         """
         levels = _levels(factors)
         combinations = math.prod(map(len, levels.values()))
@@ -385,8 +398,8 @@ class Problem:
                 0 would have the value 0, whatever is measured, and a certificate that rests on that
                 is wrong where it is not so. It costs one dimension, and is left out where the
                 features add up to a constant anyway.
-            question: eps, notion, sigma, bounds, costs and initial, as for `Problem`. σ and costs
-                may be the name of a column, which then is no feature.
+            question: eps, notion, sigma, bounds, noise, costs and initial, as for `Problem`. σ and
+                costs may be the name of a column, which then is no feature.
         """
         columns = [str(column) for column in getattr(table, "columns", table)]
         named = {key: question.get(key) for key in PER_ARM}

@@ -29,6 +29,21 @@ class Summary:
 
     Runs that reached the cap without stopping count with the cap as their time: then the mean is a
     lower bound. An error is a run that stopped with an answer that is not ε-best.
+
+    Attributes:
+        delta: The allowed probability of error.
+        mean: Of the stopping times, as all that follow …
+        std: … their standard deviation,
+        sem: the standard error of the mean,
+        median: the middle,
+        q05: what 5 % of the runs stay below,
+        q95: and 95 %.
+        errors: How many runs were wrong.
+        error_rate: Their share.
+        unstopped: How many runs reached the cap.
+        pulls: Measurements of each arm, the mean.
+        cost: What a run costs in the mean, where the problem says so.
+        cost_sem: Its standard error.
     """
 
     delta: float
@@ -42,30 +57,47 @@ class Summary:
     error_rate: float
     unstopped: int
     pulls: list[float]
-    cost: float | None = None  # mean of what a run costs, where the problem says so
-    cost_sem: float | None = None  # its standard error
+    cost: float | None = None
+    cost_sem: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Many simulated runs. For several δ every array has a leading axis, in the order given."""
+    """Many simulated runs. For several δ every array has a leading axis, in the order given.
+
+    Attributes:
+        problem: The question.
+        strategy: What was simulated.
+        delta: The allowed probability of error, or several.
+        seed: What the noise was drawn from.
+        numbers: Of the runs, ascending; an interruption may leave gaps.
+        stopping_times: Of each run.
+        answers: The number of the answer of each run.
+        pulls: How often each arm was measured: one more axis, the last.
+        stopped: Whether the run has stopped, not reached the cap.
+        correct: Whether its answer is ε-best.
+        steps: All measurements simulated.
+        seconds: Wall time, without compiling.
+        interrupted: Whether that was cut short.
+        noise: The standard deviation of the noise in the rewards' unit, of each arm or of all.
+        ridge: What V started with, times I; 0 for least squares.
+    """
 
     problem: Problem
     strategy: Strategy
     delta: float | tuple[float, ...]
     seed: int
-    numbers: NDArray[np.int64]  # (runs,) ascending; an interruption may leave gaps
+    numbers: NDArray[np.int64]  # (runs,)
     stopping_times: NDArray[np.int64]  # (runs,) or (levels, runs)
     answers: NDArray[np.int64]  # the same shape
     pulls: NDArray[np.int64]  # one more axis: arms
     stopped: NDArray[np.bool_]
     correct: NDArray[np.bool_]
-    steps: int  # measurements simulated
-    seconds: float  # wall time, without compiling
+    steps: int
+    seconds: float
     interrupted: bool = False
-    # Standard deviation of the simulated noise in the rewards' unit, of each arm or of all.
     noise: float | tuple[float, ...] = 1.0
-    ridge: float = 0.0  # what V started with, times I; 0 for least squares
+    ridge: float = 0.0
 
     @property
     def costs(self) -> NDArray[np.float64] | None:

@@ -103,6 +103,32 @@ def simulate(
 ) -> Results:
     """Simulate `runs` runs with Gaussian noise.
 
+    >>> import furthest as ft
+    >>> problem = ft.Problem.options(["A", "B", "C"], eps=0.3)
+    >>> results = ft.simulate(problem, [1.0, 0.5, 0.0], delta=[0.1, 0.01], runs=100)
+    >>> many, more = results.summary()
+    >>> (many.delta, more.delta), many.mean < more.mean
+    ((0.1, 0.01), True)
+    >>> uniform = ft.simulate(problem, [1.0, 0.5, 0.0], ft.Strategy("uniform"), runs=100)
+    >>> uniform.pulls.sum(axis=1).tolist() == uniform.stopping_times.tolist()
+    True
+
+    Args:
+        problem: The question.
+        mu: The truth, one entry per feature; of plain options their values.
+        strategy: What is simulated; by default that of studies.
+        delta: The allowed probability of error, or several.
+        runs: How many runs.
+        seed: The same seed gives the same runs, whoever makes them.
+        jobs: So many processes make them, or …
+        executor: … any `concurrent.futures.Executor`, such as a Dask client's.
+        first: The number of the first run.
+        noise: The standard deviation of the noise, if it is another one than the strategy is told.
+        ridge: Regularisation, for what published experiments did.
+        max_rounds: After so many measurements a run is given up.
+        progress: Called with the number of runs that were just finished.
+        quiet: Show no bar, do not say what is compiled, and do not warn.
+
     Runs are numbered: `first` is the number of the first one, so that runs 0 … 99 and later
     `runs=400, first=100` are together the same as 500 runs at once.
 

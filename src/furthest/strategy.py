@@ -36,14 +36,26 @@ LATEST = 10**15
 class Strategy:
     """What to sample, what to answer, and when to stop: one word each.
 
-    Without a word on stopping it is ranked, the sharpest proven test; a named threshold means the
-    GLR with it, and the GLR alone that with the threshold mixture.
+    >>> import furthest as ft
+    >>> ft.Strategy().stopping
+    'ranked'
+    >>> ft.Strategy("lebai", threshold="mixture", schedule="lazy:geometric").stopping
+    'glr'
 
     An own sampling rule or stopping test stands where a word would: a `Rule`, a `StoppingTest`, or
-    the place where it can be found again, as in "my_lab.rules:TOP_TWO".
+    the place where it can be found again, as in "my_lab.rules:TOP_TWO". `furthest rules` has all
+    words.
 
-    `options` go to the sampling rule: `Strategy("fixed", options={"weights": [0.3, 0.7]})`.
-    `stopping_options` go to the stopping test; no data may have shaped them.
+    Args:
+        sampling: What decides where to measure.
+        candidate: Which answer is to be proven.
+        stopping: What decides that the evidence suffices. Without a word it is ranked, the sharpest
+            proven test, or the GLR if a threshold is named.
+        threshold: How much evidence the GLR asks for; of the GLR alone it is mixture.
+        schedule: How often to look: `every`, `sticky:GRID` or `lazy:GRID`.
+        tracking: How measurements follow the wanted proportions: `C` or `D`.
+        options: For the sampling rule: `Strategy("fixed", options={"weights": [0.3, 0.7]})`.
+        stopping_options: For the stopping test; no data may have shaped them.
 
     Paper: identification strategy, modified algorithms.
     """

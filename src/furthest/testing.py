@@ -60,6 +60,7 @@ def _instances() -> Iterator[Instance]:
 
 
 INSTANCES: dict[str, Instance] = {instance.name: instance for instance in _instances()}
+"""Problems of many shapes by name, each with its truth."""
 
 # Two far apart, so that every sound strategy stops soon.
 EASY = _instance("easy", np.eye(2), [3, 0], eps=0.5)
@@ -71,7 +72,19 @@ BARELY_WRONG = _instance("barely wrong", np.eye(2), [0.2001, 0], eps=0.2)
 def check_rule(
     rule: str | Rule, instance: Instance, options: Mapping[str, Any] | None = None
 ) -> None:
-    """All checks that hold on every instance."""
+    """All checks that hold on every instance.
+
+    The rule chooses arms that there are, and has no weights that make no sense; it chooses the
+    same ones again, compiled or not; and where σ is unknown, in another unit of measurement too.
+
+    Args:
+        rule: The sampling rule, or its word.
+        instance: Where: one of `INSTANCES`, or another.
+        options: Of the rule.
+
+    Raises:
+        AssertionError: With a sentence that says what was violated.
+    """
     strategy = _strategy(rule, options)
     try:
         check_rounds(strategy, instance)
@@ -140,7 +153,16 @@ def check_stops(
     options: Mapping[str, Any] | None = None,
     stopping: str | StoppingTest = "glr",
 ) -> None:
-    """On an easy problem every run stops, with the right answer."""
+    """On an easy problem every run stops, with the right answer.
+
+    Args:
+        rule: The sampling rule, or its word.
+        options: Of the rule.
+        stopping: The stopping test, or its word.
+
+    Raises:
+        AssertionError: With a sentence that says what was violated.
+    """
     strategy = _strategy(rule, options, stopping)
     results = simulate(EASY.problem, EASY.truth, strategy, 0.05, 50, max_rounds=5000, quiet=True)
     assert results.stopped.all(), f"{(~results.stopped).sum()} of 50 runs did not stop"
@@ -153,7 +175,17 @@ def check_errors(
     runs: int = 200,
     stopping: str | StoppingTest = "glr",
 ) -> None:
-    """Where the wrong answer is wrong by a hair, errors stay below δ (up to four deviations)."""
+    """Where the wrong answer is wrong by a hair, errors stay below δ (up to four deviations).
+
+    Args:
+        rule: The sampling rule, or its word.
+        options: Of the rule.
+        runs: How many runs at δ = 0.1.
+        stopping: The stopping test, or its word.
+
+    Raises:
+        AssertionError: With a sentence that says what was violated.
+    """
     delta = 0.1
     strategy = _strategy(rule, options, stopping)
     question = (BARELY_WRONG.problem, BARELY_WRONG.truth)

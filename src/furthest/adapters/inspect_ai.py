@@ -164,7 +164,7 @@ class _Hook:
         when_done(lambda: self._dealer.end(self._arm))
         return "furthest"
 
-    async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:  # noqa: A002
+    async def schedule_sample(self, id: str | int, epoch: int) -> "EarlyStop | None":  # noqa: A002
         """Wait until the study asks for this candidate."""
         if id in self._out:
             return None  # tried again after an error

@@ -21,7 +21,17 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Rule:
-    """A sampling rule and what is known about it."""
+    """A sampling rule and what is known about it.
+
+    Attributes:
+        name: How it is called.
+        start: Makes the state before the first measurement.
+        choose: Tells which arm to measure.
+        source: Where it comes from.
+        optimality: What is proven of how many measurements it takes.
+        depends_on_delta: Whether it samples differently for another δ.
+        compiled: Whether `choose` is a kernel.
+    """
 
     name: str
     start: Callable[..., Any]
