@@ -7,13 +7,22 @@ MINIMUM := .venv-minimum
 PACKAGES := .venv-packages
 DOCS := .venv-docs
 
-.PHONY: demo test coverage test-slow test-packages test-minimum docs lint format tables reproduction bench wheel clean
+# What `make test-service` and `make test-packages` run: the first wants a browser, the second a
+# great many packages.
+SERVICE := tests/server tests/study/test_remote.py
+APART := $(addprefix --ignore=,$(SERVICE) tests/adapters)
+
+.PHONY: demo test coverage test-slow test-service test-packages test-minimum docs lint format tables reproduction bench wheel clean
 
 demo: $(READY)
 	$(BIN)/furthest demo
 
 test: $(READY)
-	$(BIN)/pytest -m "not slow" -n auto --dist worksteal
+	$(BIN)/pytest -m "not slow" -n auto --dist worksteal $(APART)
+
+# The service, its pages in a browser, and a server as a storage.
+test-service: $(READY)
+	$(BIN)/pytest -m "not slow" -n auto --dist worksteal $(SERVICE)
 
 # The same tests, half as quick again: which lines of Python they run.
 coverage: $(READY)
