@@ -7,17 +7,26 @@ MINIMUM := .venv-minimum
 PACKAGES := .venv-packages
 DOCS := .venv-docs
 
-.PHONY: demo test coverage test-slow test-packages test-minimum docs lint format tables reproduction bench wheel clean
+# What `make test-service` and `make test-packages` run: the first wants a browser, the second a
+# great many packages.
+SERVICE := tests/server tests/study/test_remote.py
+APART := $(addprefix --ignore=,$(SERVICE) tests/adapters)
+
+.PHONY: demo test coverage test-slow test-service test-packages test-minimum docs lint format tables reproduction bench wheel clean
 
 demo: $(READY)
 	$(BIN)/furthest demo
 
 test: $(READY)
-	$(BIN)/pytest -m "not slow" -n auto --dist loadfile
+	$(BIN)/pytest -m "not slow" -n auto --dist worksteal $(APART)
+
+# The service, its pages in a browser, and a server as a storage.
+test-service: $(READY)
+	$(BIN)/pytest -m "not slow" -n auto --dist worksteal $(SERVICE)
 
 # The same tests, half as quick again: which lines of Python they run.
 coverage: $(READY)
-	$(BIN)/pytest -m "not slow" -n auto --dist loadfile --cov --cov-report=term
+	$(BIN)/pytest -m "not slow" -n auto --dist worksteal --cov --cov-report=term
 
 test-slow: $(READY)
 	$(BIN)/python -m pip install --quiet --group notebook --group image --group build --group docs
@@ -31,7 +40,7 @@ test-packages: $(PACKAGES)/.ready
 # code has its own place, too: another Numba would write over it. Old releases use what new ones
 # deprecate.
 test-minimum: $(MINIMUM)/.ready
-	NUMBA_CACHE_DIR=$(abspath $(MINIMUM))/cache $(MINIMUM)/bin/pytest -m "not slow" -n auto --dist loadfile \
+	NUMBA_CACHE_DIR=$(abspath $(MINIMUM))/cache $(MINIMUM)/bin/pytest -m "not slow" -n auto --dist worksteal \
 		-W ignore::DeprecationWarning \
 		tests/kernels tests/test_numba.py tests/test_simulation.py tests/test_cli.py \
 		tests/test_columns.py tests/study/test_study.py tests/study/test_postgres.py \

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -54,6 +55,25 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
     return folder
+
+
+@pytest.fixture
+def own_machine_code(own_cache: Path) -> Path:
+    """The same, but the parts of kernels are there already, from the cache that all tests share.
+
+    What is compiled is compiled as ever; that they need not be translated saves half of the time.
+    """
+    from numba.core.caching import UserProvidedCacheLocator
+
+    from furthest.kernels import cache, parts
+
+    function = cache.made  # any of that folder
+    shared = Path(cache.PackageCache(function).cache_path, parts.FOLDER)
+    own = UserProvidedCacheLocator.get_suitable_cache_subpath(function.__code__.co_filename)
+    if shared.is_dir():
+        unfinished = shutil.ignore_patterns("*.tmp.*")
+        shutil.copytree(shared, own_cache / own / parts.FOLDER, ignore=unfinished)
+    return own_cache
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -71,17 +72,17 @@ def outcome(process):
     return json.loads(process.stdout)
 
 
-def test_a_second_process_compiles_nothing(own_cache, python, furthest):
+def test_a_second_process_compiles_nothing(own_machine_code, python, furthest):
     count, times = outcome(python("-c", SIMULATE))
     assert count > 0
-    before = cache_files(own_cache)
+    before = cache_files(own_machine_code)
     assert before
     assert outcome(python("-c", SIMULATE)) == [0, times]
     # Nothing is compiled, and there is no terminal: nothing to say but the outcome.
     process = furthest(*SIMULATED, "--json")
     assert (process.returncode, process.stderr) == (0, "")
     assert process.stdout.count("\n") == 1
-    assert cache_files(own_cache) == before
+    assert cache_files(own_machine_code) == before
 
 
 def test_an_edit_of_a_callee_in_another_file_is_noticed(copy, own_cache, python):
@@ -139,30 +140,108 @@ print(counter.count)
 )
 
 
-def test_processes_that_compile_together_lose_nothing(own_cache):
-    def begin():
-        return subprocess.Popen(
-            [sys.executable, "-c", TOGETHER],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+def begin(*arguments):
+    """A process with ways to and from it."""
+    return subprocess.Popen(
+        [sys.executable, "-c", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
+
+def test_processes_that_compile_together_lose_nothing(own_cache):
     def ended(process, numbers):
         out, _ = process.communicate(" ".join(map(str, numbers)) + "\n")
         assert process.returncode == 0
         return int(out)
 
     shares = [range(first, 64, 4) for first in range(4)]
-    processes = [begin() for _ in shares]
+    processes = [begin(TOGETHER) for _ in shares]
     for process in processes:
         assert process.stdout.readline() == "ready\n"
     with ThreadPoolExecutor() as pool:
         assert all(count > 0 for count in pool.map(ended, processes, shares))
     # Everything is there, and nobody runs what another one has compiled.
-    last = begin()
+    last = begin(TOGETHER)
     assert last.stdout.readline() == "ready\n"
     assert ended(last, range(64)) == 0
+
+
+# Each process counts what it compiles itself, not what it waits for.
+ALIKE = """
+import sys
+import numpy as np
+from furthest.kernels import parts
+from furthest.kernels.linalg import dot
+make, made = parts.KeepingWholeCompiler._make, []
+def counted(self, function):
+    made.append(function)
+    return make(self, function)
+parts.KeepingWholeCompiler._make = counted
+print("ready", flush=True)
+sys.stdin.readline()
+for kind in ("f8", "f4", "i8", "i4"):
+    assert dot(np.full(3, 2, kind), np.ones(3, kind)) == 6
+print(len(made))
+"""
+
+
+def test_what_several_processes_need_is_compiled_by_one_of_them(own_cache):
+    processes = [begin(ALIKE) for _ in range(3)]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    assert sum(int(process.communicate()[0]) for process in processes) == 4
+    assert [process.returncode for process in processes] == [0, 0, 0]
+
+
+CLAIM = """
+import sys
+from furthest.kernels.cache import _claimed
+with _claimed(sys.argv[1], "a kernel"):
+    print("claimed", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def claimant(tmp_path):
+    """A process that has claimed a kernel, and does not come to an end with it."""
+    with begin(CLAIM, str(tmp_path)) as process:
+        assert process.stdout.readline() == "claimed\n"
+        yield process
+        process.kill()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="claims are locks of POSIX")
+def test_nobody_waits_for_ever(claimant, tmp_path, monkeypatch):
+    waits = []
+
+    def sleep(seconds):
+        waits.append(seconds)
+        now[0] += seconds
+
+    now = [0.0]
+    monkeypatch.setattr(cache, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: now[0]))
+    with cache._claimed(str(tmp_path), "another kernel"):
+        assert not waits
+    with cache._claimed(str(tmp_path), "a kernel"):
+        assert sum(waits) == pytest.approx(cache.PATIENCE, abs=cache.STEP)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="claims are locks of POSIX")
+def test_a_claim_ends_with_its_process(claimant, tmp_path, monkeypatch):
+    waits = []
+
+    def sleep(_):
+        waits.append(claimant.kill())
+
+    monkeypatch.setattr(cache, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: 0.0))
+    with cache._claimed(str(tmp_path), "a kernel"):
+        assert waits
 
 
 def one_more(x):

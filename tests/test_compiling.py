@@ -72,28 +72,28 @@ def said(capfd):
     return err.splitlines()
 
 
-def test_a_command_says_it_once_and_how_long_it_took(own_cache, furthest):
+def test_a_command_says_it_once_and_how_long_it_took(own_machine_code, furthest):
     first = furthest(*SIMULATED, "--json")
     assert first.stderr == f"{WHAT}: some seconds\n"
     assert json.loads(first.stdout)["runs"] == 2
-    [file] = own_cache.rglob(compiling.RECORD)
+    [file] = own_machine_code.rglob(compiling.RECORD)
     [(what, taken)] = json.loads(file.read_text("utf-8")).items()
     assert what == "uniform with glr mixture"
     assert taken["kernels"] > 10
     assert taken["seconds"] > 0
     assert not furthest(*SIMULATED, "--json").stderr
-    empty(own_cache)
+    empty(own_machine_code)
     again = furthest(*SIMULATED, "--json")
     assert again.stderr == f"{WHAT}; it took {max(1, round(taken['seconds']))} s here last time\n"
     assert again.stdout.count("\n") == 1
 
 
 @on_posix
-def test_python_says_it_where_somebody_watches(own_cache, python, on_a_terminal):
+def test_python_says_it_where_somebody_watches(own_machine_code, python, on_a_terminal):
     alone = python("-c", SIMULATE)
     assert (alone.returncode, alone.stdout, alone.stderr) == (0, "", "")
     assert not on_a_terminal("-c", SIMULATE)
-    empty(own_cache)
+    empty(own_machine_code)
     shown = on_a_terminal("-c", SIMULATE)
     line, _, display = shown.partition("\r\n")
     assert line.startswith(f"{WHAT}; it took ")
@@ -102,11 +102,11 @@ def test_python_says_it_where_somebody_watches(own_cache, python, on_a_terminal)
     assert display.endswith("\x1b[2K")  # nothing is left
 
 
-def test_machine_code_beforehand(own_cache, python, furthest):
+def test_machine_code_beforehand(own_machine_code, python, furthest):
     done = furthest("compile", "uniform", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     data = json.loads(done.stdout)
-    assert data["folder"].startswith(str(own_cache))
+    assert data["folder"].startswith(str(own_machine_code))
     assert [row["kernels"] > 0 for row in data["compiled"]] == [True] * 3
     counted = python("-c", WORK)
     assert (counted.stdout, counted.stderr) == ("0\n", "")

@@ -147,14 +147,26 @@ def missing(page: str) -> list[str]:
     return [package for package in needed if importlib.util.find_spec(package) is None]
 
 
-@pytest.mark.parametrize("page", [page for page in pages_with("python") if page not in ELSEWHERE])
+def of_an_example(page: str) -> bool:
+    """Whether it takes long, and runs where its packages are: `make test-packages`."""
+    return page.startswith("docs/examples/")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.slow] if of_an_example(page) else [])
+        for page in pages_with("python")
+        if page not in ELSEWHERE
+    ],
+)
 def test_python(page, tmp_path, monkeypatch, port):
     if lacking := missing(page):
         pytest.skip(f"not installed: {', '.join(lacking)} (pip install --group examples)")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FURTHEST_STORAGE", raising=False)
     run_python(page, port)
-    if page.startswith("docs/examples/"):
+    if of_an_example(page):
         drawn = {path.name for path in tmp_path.glob("*.png")}
         assert {path.name for path in pictures(page)} == drawn
 

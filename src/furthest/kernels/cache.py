@@ -15,6 +15,7 @@ import hashlib
 import pickle
 import re
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -45,6 +46,12 @@ except ImportError:  # not on Windows
 PACKAGE = Path(__file__).resolve().parent.parent
 SEAL = hashlib.sha256().digest_size
 COMPILED = re.compile(rb"^(from furthest\.kernels\.jit import |__compiled__ = True)", re.MULTILINE)
+
+# Seconds for which a process waits for what another one compiles, and how often it looks.
+PATIENCE, STEP = 60.0, 0.02
+
+# Places in the file of claims: two kernels that share one wait for each other without need.
+PLACES = 2**30
 
 
 def compiled_sources(package: Path = PACKAGE) -> dict[Path, bytes]:
@@ -210,6 +217,20 @@ class PackageCache(FunctionCache):
             reason = f"{error.strerror or error}: {self._cache_path}"
             _warn_once(reason, "set NUMBA_CACHE_DIR to a folder with room that can be written to")
 
+    def made(self, sig: Any, target_context: Any, make: Callable[[], Any]) -> Any:
+        """What `make` compiles, stored; but what another process is at is waited for and loaded."""
+        key = self._index_key(sig, target_context.codegen())
+        with _claimed(self._cache_path, f"{self._impl.filename_base} {key}"):
+            found = self._load_overload(sig, target_context)
+            if found is None:
+                found = make()
+                self.save_overload(sig, found)
+            else:
+                target_context.insert_user_function(
+                    found.entry_point, found.fndesc, [found.library]
+                )
+        return found
+
     def _ship(self, sig: Any, data: Any, level: str) -> None:
         """Store it among what goes into a wheel."""
         folder = shipped.folder(level, self._module)
@@ -232,11 +253,29 @@ def cache_for(function: Callable[..., Any]) -> Any:
         return NullCache()
 
 
+def made(function: Callable[..., Any], sig: Any, context: Any, make: Callable[[], Any]) -> Any:
+    """What `make` compiles of a kernel for some types, once for all processes of this machine.
+
+    Several that begin with an empty cache, such as the workers of one command, would otherwise
+    compile the same, each for itself.
+    """
+    cache = None if is_foreign(sig) or not is_kept(function) else cache_for(function)
+    return cache.made(sig, context, make) if isinstance(cache, PackageCache) else make()
+
+
+def is_kept(function: Callable[..., Any]) -> bool:
+    """Whether it is of this package: edits of what another one calls could not be noticed."""
+    return function.__module__.startswith("furthest.")
+
+
 class LaterCache:
     """The cache of one kernel, looked for when it is first used: most kernels never are."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Nothing: the compiler has done it (`made`)."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._found, name)
@@ -274,6 +313,35 @@ def _locked(folder: str, *, writing: bool) -> Iterator[None]:
                 file = held.enter_context(Path(folder, "lock").open("a"))
                 fcntl.flock(file, fcntl.LOCK_EX if writing else fcntl.LOCK_SH)
         yield
+
+
+@contextmanager
+def _claimed(folder: str, what: str) -> Iterator[None]:
+    """One process at a time is in this block for the same thing.
+
+    A claim ends with its process, however that ends. It is a lock that what is forked meanwhile
+    does not have. Whoever has waited for too long, for a process that was stopped perhaps, goes on.
+    """
+    place = int.from_bytes(hashlib.sha256(what.encode()).digest()[:4]) % PLACES
+    with ExitStack() as held:
+        if fcntl is not None:
+            # Where nobody can write, or nothing can be locked, there is nothing to be done.
+            with suppress(OSError):
+                Path(folder).mkdir(parents=True, exist_ok=True)
+                _wait_for(held.enter_context(Path(folder, "claims").open("ab")), place)
+        yield
+
+
+def _wait_for(file: Any, place: int) -> None:
+    """Until this byte of the file is ours, or for long enough."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        except BlockingIOError:
+            time.sleep(STEP)
+        else:
+            return
 
 
 def is_foreign(signature: Any) -> bool:

@@ -12,7 +12,7 @@ import numba
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from furthest.kernels.cache import LaterCache
+from furthest.kernels.cache import LaterCache, is_kept
 from furthest.kernels.parts import KeepingWholeCompiler, KeptPartCompiler
 from furthest.kernels.states import kind_of
 
@@ -100,7 +100,7 @@ def _compiled(
     # This is how the compiler comes to a function that is called.
     whole.get_call_template = lambda *arguments: part().get_call_template(*arguments)
     whole.get_overload = lambda signature: part().get_overload(signature)
-    if function.__module__.startswith("furthest."):
+    if is_kept(function):
         # Numba has no public way to choose the cache of one function.
         whole._cache = LaterCache(function)
     return cast("Callable[P, R]", whole)

@@ -21,7 +21,7 @@ from numba.core import compiler, serialize
 from numba.core.runtime.nrt import rtsys
 from numba.core.typing import templates
 
-from furthest.kernels.cache import cache_for, is_foreign
+from furthest.kernels.cache import cache_for, is_foreign, is_kept, made
 from furthest.kernels.merging import Part, PartCompiler, WholeCompiler, enter
 
 FOLDER = "parts"
@@ -72,19 +72,24 @@ class KeepingWholeCompiler(WholeCompiler):
     """
 
     def compile_extra(self, func: Any) -> Any:
-        """A whole."""
-        made = super().compile_extra(func)
-        if not made.library.has_dynamic_globals:
-            for part in made.library._linking_libraries:
+        """A whole, from another process if that compiles it at this moment."""
+        make = functools.partial(self._make, func)
+        return made(func, tuple(self.state.args), self.state.targetctx, make)
+
+    def _make(self, func: Any) -> Any:
+        """A whole, compiled here."""
+        whole = super().compile_extra(func)
+        if not whole.library.has_dynamic_globals:
+            for part in whole.library._linking_libraries:
                 unsaved = _unsaved.pop(getattr(part, "key", None), None)
                 if unsaved is not None:
                     _save(unsaved)
-        return made
+        return whole
 
 
 def _key(function: Any, state: Any) -> str | None:
     """Which function, for which types, on which machine; None of what could change unseen."""
-    if not function.__module__.startswith("furthest.") or is_foreign(state.args):
+    if not is_kept(function) or is_foreign(state.args):
         return None
     name = (function.__module__, function.__qualname__, bool(state.flags.forceinline))
     machine = (state.targetctx.codegen().magic_tuple(), sys.implementation.cache_tag)
