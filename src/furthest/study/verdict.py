@@ -36,7 +36,13 @@ class Look:
 
     def __init__(self, fold: Fold, conditions: Sequence[Condition] = ()) -> None:
         self.conditions = conditions
-        self._test, self._task, self._state = fold.test, fold.task, copied(fold.state)
+        self._test, self._task = fold.test, fold.task
+        state = fold.state
+        # Only a test that belongs to a rule reads anything of it.
+        rule = state.rule if fold.test.sampling is None else copied(state.rule)
+        self._state = state._replace(
+            evidence=copied(state.evidence), stopping=copied(state.stopping), rule=rule
+        )
         self.settings, self.ready, self.blocked = fold.settings, fold.ready, fold.blocked
         self.values, self.shift = fold.values, fold.shift
         self.answer, self.stopped = fold.answer, fold.stopped
