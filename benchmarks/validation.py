@@ -8,6 +8,8 @@ it is named after, there is a line for what it does, with a rule or test that st
 for the algorithm. `--runs` are those of short runs; long ones have fewer, see `Line.part`.
 """
 
+# ruff: noqa: ARG001  # every part has the signature of its protocol
+
 import argparse
 import json
 import math
@@ -28,9 +30,10 @@ from furthest.kernels.evidence import Clock, Evidence
 from furthest.kernels.game import Nature, closest_alternative, nature, optimistic_gains
 from furthest.kernels.jit import kernel
 from furthest.kernels.learners import Learner, learn, learner_weights
-from furthest.kernels.linalg import Counts, Matrix, Vector
+from furthest.kernels.linalg import Counts, Matrix, Vector, dot, fill, matvec, scaled_copy
 from furthest.kernels.rivals import rival
 from furthest.kernels.tracking import most_behind
+from furthest.sampling.fws import _equilibrium, _normalise
 from furthest.stopping.nomination import Nominee, Stopping
 from furthest.task import Task
 
@@ -244,6 +247,112 @@ def choose(rule: Game, task: Task, evidence: Evidence, stopping: Stopping) -> in
 
 GAME = ft.Rule("game", start_game, choose)
 
+# FWS as its authors ran it: samplingrules.jl and envelope.jl of their repository.
+
+
+class Uninverted(NamedTuple):
+    """Its state. What should be the inverse of V_x begins as V_x and is updated wrongly."""
+
+    x: Vector  # (K,) proportions
+    z: Vector  # (K,) the step
+    supposed: Matrix  # (d, d) used as V_x⁻¹
+    gradients: Matrix  # (Z, K) of every half-space
+    values: Vector  # (Z,) of the objective there
+    difference: Vector  # (d,) scratch
+    moved: Vector  # (d,) scratch
+    payoffs: Matrix  # (Z + 1, K + 1)
+    labels: Counts  # (Z + K,)
+
+
+def start_uninverted(task: Task) -> Uninverted:
+    """The state before the first round: equal proportions."""
+    (arms, d), answers = task.arms.shape, len(task.answers)
+    return Uninverted(
+        x=np.full(arms, 1 / arms),
+        z=np.zeros(arms),
+        supposed=task.arms.T @ task.arms / arms,
+        gradients=np.zeros((answers, arms)),
+        values=np.zeros(answers),
+        difference=np.zeros(d),
+        moved=np.zeros(d),
+        payoffs=np.zeros((answers + 1, arms + 1)),
+        labels=np.zeros(answers + arms, np.int64),
+    )
+
+
+@kernel
+def step_uninverted(rule: Uninverted, task: Task, evidence: Evidence, stopping: Stopping) -> int:
+    """A step towards the arm of largest gradient, or the solution of a game; then tracking."""
+    x, rounds = rule.x, evidence.clock[Clock.ROUNDS]
+    arms = x.shape[0]
+    turn, best = rounds // arms, 0
+    root = int(math.sqrt(turn) + 0.5)
+    if root * root == turn or not steer(rule, task, evidence, rounds):
+        fill(rule.z, 1.0 / arms)
+    for a in range(arms):
+        x[a] = (x[a] * (rounds - 1) + rule.z[a]) / rounds
+        if x[a] * evidence.counts[best] > x[best] * evidence.counts[a]:
+            best = a
+    renew(rule, task.arms, rounds)
+    return best
+
+
+@kernel
+def renew(rule: Uninverted, arms: Matrix, t: int) -> None:
+    """Sherman & Morrison's formula as it is called there: V⁻¹(t−1)/t, and the vectors z_a a/t.
+
+    The inverse of V(t−1)/t is V⁻¹t/(t−1), and the vector that adds (z_a/t)·aaᵀ is a√(z_a/t).
+    """
+    supposed, moved = rule.supposed, rule.moved
+    for i in range(moved.shape[0]):
+        for j in range(moved.shape[0]):
+            supposed[i, j] *= (t - 1.0) / t
+    for a in range(arms.shape[0]):
+        scale = rule.z[a] / t
+        matvec(supposed, arms[a], moved)
+        squared = 1.0 + scale * scale * dot(arms[a], moved)
+        for i in range(moved.shape[0]):
+            for j in range(moved.shape[0]):
+                supposed[i, j] -= scale * scale * moved[i] * moved[j] / squared
+
+
+@kernel
+def steer(rule: Uninverted, task: Task, evidence: Evidence, rounds: int) -> bool:
+    """Leave the step in rule.z. False where the leader is not alone."""
+    leader, lowest, arms = greedy_answer(evidence.values), math.inf, rule.x.shape[0]
+    for j in range(rule.values.shape[0]):
+        rule.values[j] = math.inf
+        lead = evidence.values[leader] - evidence.values[j]
+        if j == leader:
+            continue
+        if lead <= 0.0:
+            return False
+        for i in range(rule.difference.shape[0]):
+            rule.difference[i] = task.answers[leader, i] - task.answers[j, i]
+        matvec(rule.supposed, rule.difference, rule.moved)
+        scale = lead / dot(rule.difference, rule.moved)
+        for a in range(arms):
+            rule.gradients[j, a] = (scale * dot(task.arms[a], rule.moved)) ** 2 / 2.0
+        rule.values[j] = dot(rule.x, rule.gradients[j])
+        lowest = min(lowest, rule.values[j])
+    rows, highest = 0, 0.0
+    for j in range(rule.values.shape[0]):
+        if rule.values[j] < lowest + rounds**-0.9 / arms:
+            scaled_copy(1.0, rule.gradients[j], rule.payoffs[rows, :arms])
+            rule.payoffs[rows, arms] = rule.values[j]
+            highest = max(highest, rule.values[j])
+            rows += 1
+    if rows == 1:
+        fill(rule.z, 0.0)
+        rule.z[np.argmax(rule.payoffs[0, :arms])] = 1.0
+        return True
+    _normalise(rule.payoffs, rows, arms, highest)
+    return _equilibrium(rule.payoffs, rows, arms, rule.labels, rule.z)
+
+
+UNINVERTED = ft.Rule("fws-as-run", start_uninverted, step_uninverted)
+
+
 # Instances.
 
 
@@ -408,7 +517,7 @@ def wang() -> list[Line]:
         return usual(6, 2.0, 1.0)
 
     made = {
-        "FWS": strategy("fws", STYLISED),
+        "FWS": strategy(UNINVERTED, STYLISED),
         "LinGame": strategy("lingame", STYLISED, cap=2.0),
         "Lazy TaS, modified threshold": strategy("lazy-tas", LAZY_HEURISTIC, ratio=1.0),
         "Uniform": strategy("uniform", STYLISED),
@@ -487,6 +596,47 @@ def measured(line: Line, runs: int) -> dict[str, Any]:
 def _quick(results: ft.Results) -> float:
     """The share of runs that stop within 200 measurements."""
     return float((results.stopping_times < 200).mean())
+
+
+def supposed_time(question: Question, rounds: int = 10_000) -> float:
+    """T* as their `oracle_linear_bai` computes it, with the same update."""
+    from scipy.optimize import linprog
+
+    vectors, mu = question.problem.arms, question.mu
+    arms, leader = len(vectors), int(np.argmax(vectors @ mu))
+    x, supposed = np.full(arms, 1 / arms), vectors.T @ vectors / arms
+    differences = np.delete(vectors[leader] - vectors, leader, axis=0)
+
+    def gradients() -> Matrix:
+        moved = differences @ supposed
+        away = moved * ((differences @ mu) / (moved * differences).sum(axis=1))[:, None]
+        found: Matrix = (away @ vectors.T) ** 2 / 2
+        return found
+
+    for t in range(1, rounds + 1):
+        z, found = np.full(arms, 1 / arms), gradients()
+        values = found @ x
+        active = np.flatnonzero(values < values.min() + t**-0.9 / arms)
+        if math.isqrt(t // arms) ** 2 != t // arms:
+            if len(active) == 1:
+                z = np.eye(arms)[np.argmax(found[active[0]])]
+            else:
+                z = linprog(
+                    np.append(np.zeros(arms), -1),
+                    A_ub=np.column_stack(
+                        [values[active, None] - found[active], np.ones(len(active))]
+                    ),
+                    b_ub=np.zeros(len(active)),
+                    A_eq=[np.append(np.ones(arms), 0)],
+                    b_eq=[1],
+                    bounds=[(0, None)] * arms + [(None, None)],
+                ).x[:arms]
+        x = x * t / (t + 1) + z / (t + 1)
+        for a in range(arms):
+            supposed = supposed * t / (t + 1)
+            moved = supposed @ vectors[a] * (z[a] / (t + 1))
+            supposed -= np.outer(moved, moved) / (1 + vectors[a] @ moved * (z[a] / (t + 1)))
+    return 1 / float((gradients() @ x).min())
 
 
 def bounds() -> list[dict[str, float]]:
