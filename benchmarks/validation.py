@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -128,14 +128,19 @@ def curved(name: str, stop: Callable[..., Curve], sample: Callable[..., Curve]) 
     return ft.StoppingTest(name, start, judge, width=width)
 
 
-def self_normalised(task: Task, logs: Vector) -> Curve:
-    """(√(2 ln 1/δ + d ln(1 + (t+1)L²/(λ²d))) + λS/σ)², λ = σ/20, L = S = 1, σ = ½.
+def self_normalised(task: Task, logs: Vector, longest: float = 1.0) -> Curve:
+    """(√(2 ln 1/δ + d ln(1 + (t+1)L²/(λ²d))) + λS/σ)², λ = σ/20, S = 1, σ = ½, L the longest arm.
 
     `FrequentistBeta` of linear-top-m, Code/betas.py; Abbasi-Yadkori, Pál & Szepesvári (2011).
     """
     d, lam = task.arms.shape[1], 0.5 / 20
-    rate = 1 / (lam**2 * d)
+    rate = (longest / lam) ** 2 / d
     return Curve(logs, growth=float(d), shift=1 + rate, rate=rate, offset=lam / 0.5)
+
+
+def longer(task: Task, logs: Vector) -> Curve:
+    """The same where an arm is (1, 1, 0)."""
+    return self_normalised(task, logs, math.sqrt(2))
 
 
 def lazy_heuristic(task: Task, logs: Vector) -> Curve:
@@ -154,14 +159,20 @@ def wide(task: Task, logs: Vector) -> Curve:
     return Curve(logs, growth=4.0)
 
 
-def start_pair(task: Task, deltas: Sequence[float]) -> Pair:
-    """Before the first pair."""
-    curve = self_normalised(task, logs_of(deltas))
-    return Pair(curve, curve, np.array([-1, -1], np.int64))
+def of_pair(name: str, made: Callable[[Task, Vector], Curve]) -> ft.StoppingTest:
+    """The test that asks about the pair before the last measurement."""
+
+    def start(task: Task, deltas: Sequence[float]) -> Pair:
+        curve = made(task, logs_of(deltas))
+        return Pair(curve, curve, np.array([-1, -1], np.int64))
+
+    return ft.StoppingTest(name, start, judge_pair, width=width)
 
 
 SELF_NORMALISED = curved("self-normalised", self_normalised, self_normalised)
-OLD_PAIR = ft.StoppingTest("old-pair", start_pair, judge_pair, width=width)
+LONGER = curved("self-normalised, longer", longer, longer)
+OLD_PAIR = of_pair("old-pair", self_normalised)
+LONGER_OLD_PAIR = of_pair("old-pair, longer", longer)
 LAZY_HEURISTIC = curved("lazy-heuristic", lazy_heuristic, lazy_heuristic)
 UNION = curved("union", union, wide)
 STYLISED = "furthest.paper.stylised:GLR"  # 2 ln((1 + ln t)/δ)
@@ -418,6 +429,17 @@ def usual(d: int, scale: float, sigma: float) -> Question:
 
 
 @cache
+def top_two(omega: float) -> Question:
+    """K = 4, d = 3, σ = ½, the two best arms wanted: answers are the sums of two arms.
+
+    A pair has the largest sum just where its arms are the two best.
+    """
+    arms = np.array([[0, 0, 1], [math.cos(omega), 0, math.sin(omega)], [1, 0, 0], [1, 1, 0]])
+    sums = [arms[i] + arms[j] for i in range(4) for j in range(i)]
+    return Question(ft.Problem(arms, np.array(sums), 0.0, "additive", 0.5), np.eye(3)[0])
+
+
+@cache
 def fifty() -> Question:
     """K = 50, d = 20: experiments/linear_bai.jl of bandit-elimination, with its seed 123."""
     draws, d, arms = julia(123), 20, 50
@@ -496,6 +518,18 @@ def reda() -> list[Line]:
         ),
         Line("reda", "LinGame, as run", **game, strategy=strategy(GAME, STYLISED, **as_run)),
         Line("reda", "LinGame", **game, strategy=strategy("lingame", STYLISED, cap=2.0)),
+        *(
+            Line(
+                *("reda", f"LinGapE, two best, ω = π/{part}{how}", 0.05, mean, 500),
+                partial(top_two, math.pi / part),
+                strategy("lingape", test),
+                deviation=deviation,
+                ridge=1.0,
+                wrong=0.0,
+            )
+            for part, mean, deviation in ((3, 198.422, 61.263), (6, 2941.792, 819.63))
+            for how, test in ((", as run", LONGER_OLD_PAIR), ("", LONGER))
+        ),
     ]
 
 
@@ -517,15 +551,16 @@ def wang() -> list[Line]:
         return usual(6, 2.0, 1.0)
 
     made = {
-        "FWS": strategy(UNINVERTED, STYLISED),
+        "FWS, as run": strategy(UNINVERTED, STYLISED),
+        "FWS": strategy("fws", STYLISED),
         "LinGame": strategy("lingame", STYLISED, cap=2.0),
         "Lazy TaS, modified threshold": strategy("lazy-tas", LAZY_HEURISTIC, ratio=1.0),
         "Uniform": strategy("uniform", STYLISED),
     }
     return [
         Line("wang", name, delta, time, 1000, six, made[name], ridge=1.0)
-        for name, times in TIMES.items()
-        for delta, time in zip(LEVELS, times, strict=True)
+        for name in made
+        for delta, time in zip(LEVELS, TIMES[name.removesuffix(", as run")], strict=True)
     ]
 
 
@@ -547,6 +582,7 @@ def tirinzoni() -> list[Line]:
             ("LinGame, as run", 45340, 14200, strategy(GAME, UNION, **one)),
             ("LinGame", 45340, 14200, strategy("lingame", UNION)),
             ("FWS", 42260, 60100, strategy("fws", UNION)),
+            ("Lazy TaS", 76330, 65800, strategy("lazy-tas", UNION, ratio=1.0)),
             ("Oracle", 56360, 9100, strategy("fixed", UNION)),
         )
     ]
