@@ -368,7 +368,7 @@ UNINVERTED = ft.Rule("fws-as-run", start_uninverted, step_uninverted)
 
 
 def julia(seed: int) -> Iterator[float]:
-    """What Julia's `rand(MersenneTwister(seed))` gives, one after the other (Julia 1.0 … 1.10).
+    """What Julia's `rand(MersenneTwister(seed))` gives, one after the other.
 
     dSFMT-19937 of Saito & Matsumoto (2009), seeded by an array of one number.
     """
@@ -676,13 +676,14 @@ def supposed_time(question: Question, rounds: int = 10_000) -> float:
 
 
 def bounds() -> list[dict[str, float]]:
-    """T* kl(δ, 1 − δ) of Wang et al., beside ours by the exact solver."""
+    """T* kl(δ, 1 − δ) of Wang et al., as their code computes it, and by the exact solver."""
     question = usual(6, 2.0, 1.0)
-    price = ft.complexity(question.problem, question.mu)
+    as_run, price = supposed_time(question), ft.complexity(question.problem, question.mu)
     return [
         {
             "delta": delta,
             "theirs": bound,
+            "as_run": as_run * (1 - 2 * delta) * math.log(1 / delta - 1),
             "ours": price.T * (1 - 2 * delta) * math.log(1 / delta - 1),
         }
         for delta, bound in zip(LEVELS, BOUNDS, strict=True)
@@ -692,12 +693,14 @@ def bounds() -> list[dict[str, float]]:
 def shown(found: dict[str, Any]) -> str:
     """One line of the table."""
     wrong = "" if found["their_wrong"] is None else f" / {found['their_wrong']:.1%}"
+    few = len(found["shares"]) <= 4
+    shares = f", pulls {' '.join(f'{share:.4f}' for share in found['shares'])}" if few else ""
     return (
         f"{found['source']:9s} {found['name']:44s} δ = {found['delta']:<6g}"
         f" theirs {found['theirs']:8,.0f} ± {found['their_error']:5.0f}"
         f"  ours {found['ours']:8,.0f} ± {found['our_error']:5.0f} ({found['runs']:,} runs)"
         f" {found['ratio'] - 1:+7.1%} {found['apart']:+6.1f} s.e."
-        f"  wrong {found['wrong']:.1%}{wrong}, before 200: {found['quick']:.1%}"
+        f"  wrong {found['wrong']:.1%}{wrong}, before 200: {found['quick']:.1%}{shares}"
     )
 
 
@@ -716,7 +719,10 @@ def main() -> None:
         print(shown(found[-1]), flush=True)
     prices = bounds() if "wang" in arguments.only else []
     for price in prices:
-        print("bound     δ = {delta:<6g} theirs {theirs:8,.0f}  ours {ours:8,.1f}".format(**price))
+        print(
+            "bound     δ = {delta:<6g} theirs {theirs:8,.0f}  as run {as_run:8,.1f}"
+            "  ours {ours:8,.1f}".format(**price)
+        )
     if arguments.json:
         text = json.dumps({"lines": found, "bounds": prices}, indent=1, ensure_ascii=False)
         arguments.json.write_text(text + "\n", encoding="utf-8")
