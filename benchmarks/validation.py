@@ -44,7 +44,10 @@ MAX_ROUNDS = 10_000_000
 
 
 class Curve(NamedTuple):
-    """(√(factor·(2 ln 1/δ + growth·ln(shift + rate·t) + constant)) + offset)²."""
+    """(√(factor·(2 ln 1/δ + growth·ln(shift + rate·t) + constant)) + offset)².
+
+    With `iterated` ln(1 + ln t) takes the place of ln(shift + rate·t).
+    """
 
     logs: Vector  # (levels,) ln 1/δ, ascending
     growth: float
@@ -53,12 +56,16 @@ class Curve(NamedTuple):
     factor: float = 1.0
     constant: float = 0.0
     offset: float = 0.0
+    iterated: bool = False
 
 
 @kernel
 def at(curve: Curve, rounds: int, level: int) -> float:
     """The curve after so many measurements."""
-    slow = curve.growth * math.log(curve.shift + curve.rate * rounds) + curve.constant
+    grown = curve.shift + curve.rate * rounds
+    if curve.iterated:
+        grown = 1.0 + math.log(rounds)
+    slow = curve.growth * math.log(grown) + curve.constant
     return (math.sqrt(curve.factor * (2.0 * curve.logs[level] + slow)) + curve.offset) ** 2
 
 
@@ -113,6 +120,39 @@ def judge_pair(
     return test.pair[0], nominee.reached
 
 
+class Counted(NamedTuple):
+    """A test whose statistic has the ridge in the estimate and in the alternative alone."""
+
+    stop: Curve
+    direction: Vector  # (d,) scratch
+
+
+@kernel
+def judge_counted(
+    test: Counted, task: Task, evidence: Evidence, nominee: Nominee, rule: Any
+) -> tuple[int, int]:
+    """Least over the rivals of Σ N_a ⟨μ − λ, a⟩², which with a ridge is less than the GLR.
+
+    `alt_min_linear_bai` of Wang et al., handed the counts as weights.
+    """
+    norms, direction, least = evidence.norms, test.direction, math.inf
+    contrast_norms(task.answer_columns, evidence.projected, nominee.answer, 1.0, norms)
+    for x in range(norms.shape[0]):
+        if x == nominee.answer:
+            continue
+        for i in range(direction.shape[0]):
+            direction[i] = evidence.projected[i, nominee.answer] - evidence.projected[i, x]
+        scale = (evidence.values[nominee.answer] - evidence.values[x]) / norms[x]
+        total = 0.0
+        for a in range(task.arms.shape[0]):
+            total += evidence.counts[a] * (scale * dot(task.arms[a], direction)) ** 2
+        least = min(least, total)
+    rounds, reached = evidence.clock[Clock.ROUNDS], nominee.reached
+    while reached < test.stop.logs.shape[0] and least > at(test.stop, rounds, reached):
+        reached += 1
+    return nominee.answer, reached
+
+
 def logs_of(deltas: Sequence[float]) -> Vector:
     """The confidence levels as curves have them."""
     return np.log(1 / np.asarray(deltas, float))
@@ -149,6 +189,11 @@ def lazy_heuristic(task: Task, logs: Vector) -> Curve:
     return Curve(logs, growth=1.0, shift=0.0, factor=1.1, constant=d * math.log(11))
 
 
+def iterated(task: Task, logs: Vector) -> Curve:
+    """2 ln((1 + ln t)/δ): Garivier & Kaufmann (2016), section 6."""
+    return Curve(logs, growth=2.0, iterated=True)
+
+
 def union(task: Task, logs: Vector) -> Curve:
     """2 ln((t+1)/δ): `HeuristicThreshold` of bandit-elimination, thresholds.jl."""
     return Curve(logs, growth=2.0)
@@ -157,6 +202,15 @@ def union(task: Task, logs: Vector) -> Curve:
 def wide(task: Task, logs: Vector) -> Curve:
     """2 (ln 1/δ + 2 ln(t+1)): the width that LinGapE has there, sampling_rules.jl."""
     return Curve(logs, growth=4.0)
+
+
+def counted(name: str, made: Callable[[Task, Vector], Curve]) -> ft.StoppingTest:
+    """The test of Wang et al. with a curve."""
+
+    def start(task: Task, deltas: Sequence[float]) -> Counted:
+        return Counted(made(task, logs_of(deltas)), np.zeros(task.arms.shape[1]))
+
+    return ft.StoppingTest(name, start, judge_counted)
 
 
 def of_pair(name: str, made: Callable[[Task, Vector], Curve]) -> ft.StoppingTest:
@@ -173,7 +227,8 @@ SELF_NORMALISED = curved("self-normalised", self_normalised, self_normalised)
 LONGER = curved("self-normalised, longer", longer, longer)
 OLD_PAIR = of_pair("old-pair", self_normalised)
 LONGER_OLD_PAIR = of_pair("old-pair, longer", longer)
-LAZY_HEURISTIC = curved("lazy-heuristic", lazy_heuristic, lazy_heuristic)
+LAZY_HEURISTIC = counted("lazy-heuristic", lazy_heuristic)
+COUNTED = counted("stylised, counted", iterated)
 UNION = curved("union", union, wide)
 STYLISED = "furthest.paper.stylised:GLR"  # 2 ln((1 + ln t)/δ)
 
@@ -551,14 +606,14 @@ def wang() -> list[Line]:
         return usual(6, 2.0, 1.0)
 
     made = {
-        "FWS, as run": strategy(UNINVERTED, STYLISED),
-        "FWS": strategy("fws", STYLISED),
-        "LinGame": strategy("lingame", STYLISED, cap=2.0),
+        "FWS, as run": strategy(UNINVERTED, COUNTED),
+        "FWS": strategy("fws", COUNTED),
+        "LinGame": strategy("lingame", COUNTED, cap=2.0),
         "Lazy TaS, modified threshold": strategy("lazy-tas", LAZY_HEURISTIC, ratio=1.0),
-        "Uniform": strategy("uniform", STYLISED),
+        "Uniform": strategy("uniform", COUNTED),
     }
     return [
-        Line("wang", name, delta, time, 1000, six, made[name], ridge=1.0)
+        Line("wang", name, delta, time, 1000, six, made[name], ridge=1.0, part=0.5)
         for name in made
         for delta, time in zip(LEVELS, TIMES[name.removesuffix(", as run")], strict=True)
     ]
