@@ -747,6 +747,19 @@ def bounds() -> list[dict[str, float]]:
     ]
 
 
+def time_of(question: Question) -> float:
+    """T* by the exact solver."""
+    return ft.complexity(question.problem, question.mu, quiet=True).T
+
+
+def reached(price: float) -> float:
+    """When optimal proportions bring the mean statistic to 2 ln((t + 1)/δ), δ = 0.01."""
+    rounds = price
+    for _ in range(50):
+        rounds = price * math.log((rounds + 1) / 0.01)
+    return rounds
+
+
 def shown(found: dict[str, Any]) -> str:
     """One line of the table."""
     wrong = "" if found["their_wrong"] is None else f" / {found['their_wrong']:.1%}"
@@ -757,8 +770,9 @@ def shown(found: dict[str, Any]) -> str:
         f" theirs {found['theirs']:8,.0f} ± {found['their_error']:5.0f}"
         f"  ours {found['ours']:8,.0f} ± {found['our_error']:5.0f} ({found['runs']:,} runs)"
         f" {found['ratio'] - 1:+7.1%} {found['apart']:+6.1f} s.e."
-        f"  median {found['our_median']:,.0f}, deviation {found['our_deviation']:,.0f}"
-        f"  wrong {found['wrong']:.1%}{wrong}, cut off {found['unstopped']}, before 200: {found['quick']:.1%}{shares}"
+        f"  median {found['our_median']:,.0f}, deviation {found['our_deviation']:,.0f},"
+        f" wrong {found['wrong']:.1%}{wrong}, cut off {found['unstopped']},"
+        f" before 200: {found['quick']:.1%}{shares}"
     )
 
 
@@ -776,13 +790,17 @@ def main() -> None:
         found.append(measured(line, arguments.runs))
         print(shown(found[-1]), flush=True)
     prices = bounds() if "wang" in arguments.only else []
-    for price in prices:
+    for row in prices:
         print(
             "bound     δ = {delta:<6g} theirs {theirs:8,.0f}  as run {as_run:8,.1f}"
-            "  ours {ours:8,.1f}".format(**price)
+            "  ours {ours:8,.1f}".format(**row)
         )
+    times = {"tirinzoni": time_of(fifty())} if "tirinzoni" in arguments.only else {}
+    for source, price in times.items():
+        print(f"{source:9s} T* = {price:,.1f}; T* ln((t + 1)/δ) = t at {reached(price):,.0f}")
     if arguments.json:
-        text = json.dumps({"lines": found, "bounds": prices}, indent=1, ensure_ascii=False)
+        every = {"lines": found, "bounds": prices, "times": times}
+        text = json.dumps(every, indent=1, ensure_ascii=False)
         arguments.json.write_text(text + "\n", encoding="utf-8")
 
 

@@ -113,6 +113,19 @@ def test_the_game_without_changes_is_the_rule_of_the_package(validation):
     assert (ours.stopping_times == copy.stopping_times).all()
 
 
+def test_without_a_ridge_the_counted_statistic_is_the_glr(validation):
+    """Both ask for 2 ln((1 + ln t)/δ), from round 20 on."""
+    question = validation.usual(6, 2.0, 1.0)
+    glr, counted = (
+        ft.simulate(
+            *(question.problem, question.mu, validation.strategy("uniform", test), 1e-4, 5, 2)
+        )
+        for test in (validation.STYLISED, validation.COUNTED)
+    )
+    assert (glr.stopping_times == counted.stopping_times).all()
+    assert (glr.stopping_times > 20).all()
+
+
 def test_a_stop_by_the_last_pair_is_sometimes_far_too_early(validation):
     """A hundred of their 500 runs; ours have no such runs once every rival is asked about."""
     early, whole = (
