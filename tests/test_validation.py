@@ -98,6 +98,7 @@ def test_the_printed_bound_is_below_what_one_rival_asks_for(validation):
         assert printed * (1 - 2 * delta) * math.log(1 / delta - 1) == pytest.approx(bound, abs=0.6)
 
 
+@pytest.mark.slow  # rules of its own are compiled anew each time
 def test_the_game_without_changes_is_the_rule_of_the_package(validation):
     question = validation.usual(2, 1.0, 1.0)
     ours, copy = (
@@ -113,6 +114,7 @@ def test_the_game_without_changes_is_the_rule_of_the_package(validation):
     assert (ours.stopping_times == copy.stopping_times).all()
 
 
+@pytest.mark.slow  # rules of its own are compiled anew each time
 def test_without_a_ridge_the_counted_statistic_is_the_glr(validation):
     """Both ask for 2 ln((1 + ln t)/δ), from round 20 on."""
     question = validation.usual(6, 2.0, 1.0)
@@ -126,6 +128,7 @@ def test_without_a_ridge_the_counted_statistic_is_the_glr(validation):
     assert (glr.stopping_times > 20).all()
 
 
+@pytest.mark.slow  # rules of its own are compiled anew each time
 def test_a_stop_by_the_last_pair_is_sometimes_far_too_early(validation):
     """A hundred of their 500 runs; ours have no such runs once every rival is asked about."""
     early, whole = (
