@@ -22,7 +22,7 @@ import math
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -363,7 +363,7 @@ def pymab(question: Question, runs: int) -> dict[str, Found]:
 
 
 def optuna(question: Question, runs: int) -> dict[str, Found]:
-    """Optuna's default sampler, in memory; its own choice, and that of the best mean."""
+    """Optuna's default sampler, in memory; its own choice, the best mean, and the most tried."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -379,8 +379,11 @@ def optuna(question: Question, runs: int) -> dict[str, Found]:
             trial = study.ask(space)
             study.tell(trial, lab.measure(question.options.index(trial.params)))
             if n in question.looks:
-                best = question.options.index(study.best_params)
-                yield {"Optuna, best trial": best, "Optuna, best mean": lab.best_mean}
+                yield {
+                    "Optuna, best trial": question.options.index(study.best_params),
+                    "Optuna, best mean": lab.best_mean,
+                    "Optuna, most tried": int(lab.counts.argmax()),
+                }
 
     return followed(question, runs, play)
 
@@ -487,9 +490,9 @@ TOOLS = {
     "lucb": Tool(lucb, 400, "furthest"),
     "best-arm": Tool(best_arm, 200, "best-arm"),
     "pymab": Tool(pymab, 100, "pymab"),
-    "optuna": Tool(optuna, 120, "optuna"),
+    "optuna": Tool(optuna, 80, "optuna"),
     "ax": Tool(ax_bandit, 200, "ax-platform"),
-    "ax-client": Tool(ax_client, 20, "ax-platform"),
+    "ax-client": Tool(ax_client, 10, "ax-platform"),
 }
 
 
@@ -548,71 +551,81 @@ def show(options: argparse.Namespace) -> None:
         draw(found, options.plot)
 
 
-# Which curves there are, and which points where a tool stops: colour, marker or style, label.
+# Of the picture: colour and style of what is asked on the way, and who stops.
 CURVES = {
     "fixed number": (COLOURS[6], "-", "all equally often, best estimate"),
     "Optuna, best trial": (COLOURS[1], "--", "Optuna, its best trial"),
     "Optuna, best mean": (COLOURS[1], "-", "Optuna, the best mean"),
+    "Optuna, most tried": (COLOURS[1], ":", "Optuna, the most tried"),
     "Ax, Thompson": (COLOURS[2], "-", "Ax, Thompson sampling"),
+    "furthest": (COLOURS[0], "-", "furthest, asked before it stops"),
 }
-POINTS = {
-    "furthest": (COLOURS[0], "*", "furthest stops"),
-    "fixed number": (COLOURS[6], "D", "fixed number, computed beforehand"),
-    "LUCB": (COLOURS[3], "s", "LUCB stops"),
-    "best-arm, LUCB": (COLOURS[4], "^", "best-arm's LUCB stops"),
+STOPS = {
+    "furthest": COLOURS[0],
+    "fixed number": COLOURS[6],
+    "LUCB": COLOURS[3],
+    "best-arm, LUCB": COLOURS[4],
 }
 TITLES = {
-    "six": "6 options, 2 good enough",
-    "ties": "10 options, 5 good enough",
-    "features": "18 combinations, 5 good enough",
+    "six": "six options",
+    "ties": "ten, near-ties",
+    "features": "18 combinations",
 }
-FLOOR = 3e-4  # of the picture; what was never wrong stands there
 
 
 def draw(found: dict[str, dict[str, Found]], path: Path) -> None:
-    """Wrong choices against measurements, a panel for each question."""
+    """Wrong choices against measurements; below, when tools stop. A column for each question."""
     plt = pyplot()
-    figure, axes = plt.subplots(1, 3, figsize=(11, 4.4), sharey=True, layout="constrained")
-    for axis, (name, ways) in zip(axes, found.items(), strict=True):
-        for way, (colour, style, label) in CURVES.items():
-            own = ways[way]
-            counts = sorted((int(n), wrong / own.runs) for n, wrong in own.wrong.items())
-            numbers, shares = zip(*counts, strict=True)
-            axis.plot(numbers, np.maximum(shares, FLOOR), style, color=colour, label=label)
-        for way, (colour, marker, label) in POINTS.items():
-            own = ways[way]
-            low, mean, high = _range(own.stops or [])
-            share = max(own.errors / own.runs, FLOOR)
-            axis.errorbar(
-                *(mean, share),
-                xerr=[[mean - low], [high - mean]],
-                fmt=marker,
-                color=colour,
-                markersize=13 if marker == "*" else 7,
-                markeredgecolor="white",
-                label=label,
-                zorder=5,
-                clip_on=False,
-            )
-        axis.axhline(DELTA, color="black", linestyle=":", linewidth=1)
-        axis.set(xscale="log", yscale="log", ylim=(FLOOR, 1))
-        axis.set_title(TITLES[name], loc="left", fontsize=11)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_yticks(
-        [FLOOR, 0.001, 0.01, DELTA, 0.1, 1], ["never", "0.1 %", "1 %", "5 %", "10 %", "all"]
+    figure, axes = plt.subplots(
+        *(2, len(found)),
+        figsize=(9, 5.4),
+        sharex="col",
+        sharey="row",
+        height_ratios=[3, 1],
+        layout="constrained",
     )
-    axes[0].set_ylabel("wrong choices")
+    for column, (name, ways) in enumerate(found.items()):
+        _draw_shares(axes[0][column], ways)
+        _draw_stops(axes[1][column], ways)
+        axes[0][column].set_title(TITLES[name], loc="left", fontsize=11)
+        for axis in axes[:, column]:
+            axis.axvline(np.mean(ways["furthest"].stops or []), color=COLOURS[0], linewidth=0.6)
+            axis.spines[["top", "right"]].set_visible(False)
+    axes[0][0].set_ylabel("wrong choices")
+    axes[1][0].set_ylabel("stops")
     figure.supxlabel("measurements", fontsize=10)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
-    figure.savefig(path, dpi=110)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    legend = {"ncols": 3, "frameon": False, "fontsize": 9, "columnspacing": 1.2}
+    figure.legend(handles, labels, loc="outside upper center", handlelength=1.6, **legend)
+    figure.savefig(path, dpi=120)
 
 
-def _range(stops: Sequence[float]) -> tuple[float, float, float]:
-    """5 %, mean and 95 %."""
-    low, high = np.quantile(stops, [0.05, 0.95])
-    mean = float(np.mean(stops))
-    return min(float(low), mean), mean, max(float(high), mean)
+def _draw_shares(axis: Any, ways: dict[str, Found]) -> None:
+    """How often the choice would be wrong."""
+    for way, (colour, style, label) in CURVES.items():
+        own = ways[way]
+        counts = sorted((int(n), wrong / own.runs) for n, wrong in own.wrong.items())
+        numbers, shares = zip(*counts, strict=True)
+        axis.plot(numbers, shares, style, marker=".", color=colour, label=label, clip_on=False)
+    axis.axhline(DELTA, color="black", linestyle=":", linewidth=1)
+    axis.set_yscale("function", functions=(np.sqrt, np.square))  # zero has a place on it
+    ticks = [0, 0.01, DELTA, 0.1, 0.25, 0.5]
+    axis.set_yticks(ticks, [f"{tick:.0%}" for tick in ticks])
+    axis.set_ylim(0, 0.75)
+
+
+def _draw_stops(axis: Any, ways: dict[str, Found]) -> None:
+    """Mean, and from 5 to 95 % of the runs."""
+    for row, (way, colour) in enumerate(STOPS.items()):
+        stops = ways[way].stops or []
+        axis.plot(np.quantile(stops, [0.05, 0.95]), [row, row], color=colour, linewidth=3)
+        axis.plot(np.mean(stops), row, "o", color=colour, markersize=8, markeredgecolor="white")
+    axis.set_yticks(range(len(STOPS)), STOPS)
+    axis.set_ylim(len(STOPS) - 0.4, -0.6)
+    axis.set_xscale("log")
+    ticks = [100, 1000, 10_000]
+    axis.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axis.minorticks_off()
 
 
 def main() -> None:
