@@ -108,5 +108,5 @@ $(DOCS)/.ready: pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(MINIMUM) $(PACKAGES) $(DOCS) .coverage out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(MINIMUM) $(PACKAGES) $(DOCS) .venv-comparison .coverage out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -584,6 +584,7 @@ def draw(found: dict[str, dict[str, Found]], path: Path) -> None:
         height_ratios=[3, 1],
         layout="constrained",
     )
+    figure.get_layout_engine().set(w_pad=0.12)  # numbers of two columns do not meet
     for column, (name, ways) in enumerate(found.items()):
         _draw_shares(axes[0][column], ways)
         _draw_stops(axes[1][column], ways)
@@ -596,7 +597,7 @@ def draw(found: dict[str, dict[str, Found]], path: Path) -> None:
     figure.supxlabel("measurements", fontsize=10)
     handles, labels = axes[0][0].get_legend_handles_labels()
     legend = {"ncols": 3, "frameon": False, "fontsize": 9, "columnspacing": 1.2}
-    figure.legend(handles, labels, loc="outside upper center", handlelength=1.6, **legend)
+    figure.legend(handles, labels, loc="outside upper center", handlelength=2.6, **legend)
     figure.savefig(path, dpi=120)
 
 
