@@ -7,12 +7,12 @@ MINIMUM := .venv-minimum
 PACKAGES := .venv-packages
 DOCS := .venv-docs
 
-# What `make test-service` and `make test-packages` run: the first wants a browser, the second a
-# great many packages.
-SERVICE := tests/server tests/study/test_remote.py
-APART := $(addprefix --ignore=,$(SERVICE) tests/adapters)
+# What `make test-rest` and `make test-packages` run: the first wants a browser and compiles all that
+# the reproduction needs, the second wants a great many packages.
+REST := tests/server tests/study/test_remote.py tests/paper
+APART := $(addprefix --ignore=,$(REST) tests/adapters)
 
-.PHONY: demo test coverage test-slow test-service test-packages test-minimum docs lint format tables reproduction bench wheel clean
+.PHONY: demo test coverage test-slow test-rest test-packages test-minimum docs lint format tables reproduction bench wheel clean
 
 demo: $(READY)
 	$(BIN)/furthest demo
@@ -20,9 +20,9 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/pytest -m "not slow" -n auto --dist worksteal $(APART)
 
-# The service, its pages in a browser, and a server as a storage.
-test-service: $(READY)
-	$(BIN)/pytest -m "not slow" -n auto --dist worksteal $(SERVICE)
+# The service, its pages in a browser, a server as a storage; and the reproduction of the paper.
+test-rest: $(READY)
+	$(BIN)/pytest -m "not slow" -n auto --dist worksteal $(REST)
 
 # The same tests, half as quick again: which lines of Python they run.
 coverage: $(READY)

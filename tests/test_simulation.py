@@ -379,7 +379,7 @@ import furthest as ft
 from furthest import engine
 from furthest.preparation import prepare
 from mine import RULE
-instance, strategy = ft.hard(), ft.Strategy(RULE)
+instance, strategy = ft.hard(), ft.Strategy(RULE, stopping="glr")
 results = ft.simulate(instance.problem, instance.mu, strategy, runs=1, max_rounds=50)
 # The same step by step, as a live study decides.
 task = instance.problem.task
@@ -393,7 +393,7 @@ import furthest as ft
 from furthest import engine
 from furthest.preparation import prepare
 task = ft.hard().problem.task
-run = prepare(ft.Strategy("uniform"), task, [0.1]).start()
+run = prepare(ft.Strategy("uniform", stopping="glr"), task, [0.1]).start()
 import numpy as np
 print(engine.decide(task, run, np.random.default_rng(0), True))
 """
