@@ -7,9 +7,10 @@ MINIMUM := .venv-minimum
 PACKAGES := .venv-packages
 DOCS := .venv-docs
 
-# What `make test-rest` and `make test-packages` run: the first wants a browser and compiles all that
-# the reproduction needs, the second wants a great many packages.
-REST := tests/server tests/study/test_remote.py tests/paper
+# What `make test-rest` and `make test-packages` run: the first wants a browser, or compiles again and
+# again, for the cache and for the reproduction; the second wants a great many packages.
+REST := tests/server tests/study/test_remote.py tests/paper \
+	$(addprefix tests/test_,cache.py compiling.py parts.py shipped.py)
 APART := $(addprefix --ignore=,$(REST) tests/adapters)
 
 .PHONY: demo test coverage test-slow test-rest test-packages test-minimum docs lint format tables reproduction bench wheel clean
@@ -20,7 +21,7 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/pytest -m "not slow" -n auto --dist worksteal $(APART)
 
-# The service, its pages in a browser, a server as a storage; and the reproduction of the paper.
+# The service, its pages in a browser, a server as a storage; the reproduction; machine code on disk.
 test-rest: $(READY)
 	$(BIN)/pytest -m "not slow" -n auto --dist worksteal $(REST)
 
