@@ -72,10 +72,15 @@ def compiled(
     seed: int,
     delta: float = 0.01,
     ridge: float = 0.0,
+    threshold: str | None = None,
     **options: Any,
 ) -> Replay:
-    """The pulls of the compiled rule, which must not stop before `rounds`."""
-    strategy = Strategy(name, threshold="paper", options=options)
+    """The pulls of the compiled rule, which must not stop before `rounds`.
+
+    With the test of `furthest.testing`, whose loops are compiled anyway, unless that matters: to a
+    rule that samples by the threshold, and for a ridge.
+    """
+    strategy = Strategy(name, stopping="glr", threshold=threshold, options=options)
     noise = np.random.default_rng(seed)
     loop = Loop(strategy, instance.problem, instance.truth, [delta], noise, ridge=ridge)
     arms = []

@@ -39,7 +39,7 @@ def steps(
 ) -> Iterator[Step]:
     """Every round of a run of the compiled rule."""
     problem = instance.problem
-    strategy = Strategy(name, threshold="paper", options=options)
+    strategy = Strategy(name, stopping="glr", options=options)
     noise = np.random.default_rng(seed)
     loop = Loop(strategy, problem, instance.truth, [UNREACHABLE], noise)
     evidence, rule = loop.run.evidence, loop.run.rule

@@ -41,7 +41,7 @@ def test_grid_and_exact_solver_stop_at_about_the_same_time():
         ft.simulate(
             instance.problem,
             instance.truth,
-            ft.Strategy("eps-tas", threshold="paper", options=options),
+            ft.Strategy("eps-tas", stopping="glr", options=options),
             runs=300,
         )
         for options in ({}, {"grid": 500})

@@ -29,7 +29,7 @@ def test_pulls_what_the_formulas_say(instance: Instance) -> None:
 @pytest.mark.parametrize("instance", instances(), ids=lambda instance: instance.name)
 def test_with_the_ridge_and_the_cap_of_the_public_code(instance: Instance) -> None:
     game = GreedyGame(len(instance.problem.arms), widths, cap=2.0)
-    ran = compiled("lingame", instance, ROUNDS, seed=3, ridge=1.0, cap=2.0)
+    ran = compiled("lingame", instance, ROUNDS, seed=3, ridge=1.0, threshold="paper", cap=2.0)
     assert ran.arms == independent(game.choose, instance, ROUNDS, seed=3, ridge=1.0)
     assert ran.arms != compiled("lingame", instance, ROUNDS, seed=3, cap=2.0).arms
 

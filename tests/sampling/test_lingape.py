@@ -26,15 +26,15 @@ def choose(data: Data) -> int:
 @pytest.mark.parametrize("instance", instances(), ids=lambda instance: instance.name)
 def test_pulls_what_the_formulas_say(instance: Instance) -> None:
     """Paper: LinGapE."""
-    ran = compiled("lingape", instance, ROUNDS, seed=3)
+    ran = compiled("lingape", instance, ROUNDS, seed=3, threshold="paper")
     assert ran.arms == independent(choose, instance, ROUNDS, seed=3)
     assert ran.counts.sum() == ROUNDS
 
 
 def test_width_follows_delta() -> None:
     instance = instances()[2]
-    calm = compiled("lingape", instance, ROUNDS, seed=3, delta=0.01)
-    strict = compiled("lingape", instance, ROUNDS, seed=3, delta=1e-30)
+    calm = compiled("lingape", instance, ROUNDS, seed=3, delta=0.01, threshold="paper")
+    strict = compiled("lingape", instance, ROUNDS, seed=3, delta=1e-30, threshold="paper")
     assert calm.arms != strict.arms
     with pytest.raises(ft.errors.StrategyError, match="depends on δ"):
         ft.simulate(instance.problem, instance.truth, ft.Strategy("lingape"), delta=[0.1, 0.01])

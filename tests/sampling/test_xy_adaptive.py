@@ -74,7 +74,7 @@ def after_200_rounds(problem: ft.Problem, mu: list[float]) -> Run:
     """200 rounds without noise or any stopping test."""
     task = problem.task
     means = task.arms @ problem.whiten(mu)
-    run = prepare(ft.Strategy("xy-adaptive", threshold="paper"), task, [0.01]).start()
+    run = prepare(ft.Strategy("xy-adaptive", stopping="glr"), task, [0.01]).start()
     assert run.rule.survivor[0] == -1
     for t in range(200):
         arm = t if t < len(means) else choose(run.rule, task, run.evidence, run.stopping)
