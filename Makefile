@@ -8,9 +8,10 @@ PACKAGES := .venv-packages
 DOCS := .venv-docs
 
 # What `make test-rest` and `make test-packages` run: the first wants a browser, or compiles again and
-# again, for the cache and for the reproduction; the second wants a great many packages.
+# again, for the cache and for the reproduction, or is a great many processes; the second wants a
+# great many packages.
 REST := tests/server tests/study/test_remote.py tests/paper \
-	$(addprefix tests/test_,cache.py compiling.py parts.py shipped.py)
+	$(addprefix tests/test_,docs.py cache.py compiling.py parts.py shipped.py)
 APART := $(addprefix --ignore=,$(REST) tests/adapters)
 
 .PHONY: demo test coverage test-slow test-rest test-packages test-minimum docs lint format tables reproduction bench wheel clean
@@ -21,7 +22,8 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/pytest -m "not slow" -n auto --dist worksteal $(APART)
 
-# The service, its pages in a browser, a server as a storage; the reproduction; machine code on disk.
+# The service, its pages in a browser, a server as a storage; every block of the documentation; the
+# reproduction; machine code on disk.
 test-rest: $(READY)
 	$(BIN)/pytest -m "not slow" -n auto --dist worksteal $(REST)
 
