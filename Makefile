@@ -11,7 +11,7 @@ DOCS := .venv-docs
 # again, for the cache and for the reproduction, or is a great many processes; the second wants a
 # great many packages.
 REST := tests/server tests/study/test_remote.py tests/paper \
-	$(addprefix tests/test_,docs.py cache.py compiling.py parts.py shipped.py)
+	$(addprefix tests/test_,docs.py fuzz.py cache.py compiling.py parts.py shipped.py)
 APART := $(addprefix --ignore=,$(REST) tests/adapters)
 
 .PHONY: demo test coverage test-slow test-rest test-packages test-minimum docs lint format tables reproduction bench wheel clean
