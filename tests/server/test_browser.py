@@ -359,3 +359,26 @@ def test_behind_a_proxy_with_a_prefix(browser, tmp_path):
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(page.locator(".trials li")).to_have_count(1)
         assert page.url == f"{service.url}/studies/a%2Fb"
+
+
+SAME_AGAIN = """
+fetch("/new/check", {method: "POST", body: new FormData(document.querySelector("#new"))})
+    .then((answer) => answer.text())
+"""
+
+
+def test_a_button_that_is_pressed_slowly_is_still_there_when_it_is_let_go(opened):
+    """Whoever comes from a field leaves it when the button goes down."""
+    page = opened("/new")
+    page.get_by_label("Options you can measure").fill("slow\nquick")
+    page.get_by_label("An answer may be worse than the best by").fill("0.2")
+    page.get_by_label("numbers that scatter by a known amount").check()
+    page.get_by_label("Repeated results differ by about").fill("0.1")
+    page.get_by_label("Name", exact=True).fill("pressed slowly")
+    page.get_by_label("The options probably differ by about").fill("0.3")
+    expect(page.locator("#plan .plan")).to_contain_text("measurements")
+    page.get_by_role("button", name="Start the study").hover()
+    page.mouse.down()
+    assert "Start the study" in page.evaluate(SAME_AGAIN)  # as long as a look at the form takes
+    page.mouse.up()
+    expect(page.get_by_role("heading", name="pressed slowly", exact=True)).to_be_visible()
